@@ -4,7 +4,7 @@
  * have answered alike, they are asked the same next question. So the questions form a decision tree, whose leaves are the shared
  * results. Only questions that were answered differently are nodes of it; a leaf is checked against all of its own.
  */
-import type { Answers, TraceEntry } from "./answers.ts";
+import type { Answers, TraceEntry } from "./query.ts";
 import {
   type AnyCell,
   addDependent,

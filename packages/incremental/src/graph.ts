@@ -8,9 +8,10 @@
  *
  * A graph is synchronous and has one owner; queries must be pure.
  */
-import { Answers, sameTrace } from "./answers.ts";
+
 import { CellStore } from "./cell-store.ts";
 import {
+  Answers,
   dependentsOf,
   type Finding,
   type InputKey,
@@ -19,6 +20,7 @@ import {
   type Query,
   type QueryArg,
   type QueryCell,
+  sameTrace,
   shallowEqual,
   titleOf,
 } from "./query.ts";

@@ -1,6 +1,18 @@
 /** The context of one running computation: answers its questions and writes down what was asked. */
-import type { Answers, Trace, TraceEntry } from "./answers.ts";
-import type { AnyCell, Context, Facet, Finding, InputCell, InputKey, Query, QueryArg, QueryCell } from "./query.ts";
+import type {
+  Answers,
+  AnyCell,
+  Context,
+  Facet,
+  Finding,
+  InputCell,
+  InputKey,
+  Query,
+  QueryArg,
+  QueryCell,
+  Trace,
+  TraceEntry,
+} from "./query.ts";
 
 /** What a recorder needs of the graph it works for. */
 export interface Source<Subject> {

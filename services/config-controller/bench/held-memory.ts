@@ -9,7 +9,7 @@ import type { KubeObject } from "@flotilla/model";
 import { noopLogger } from "@flotilla/runtime";
 import { AggregateStore } from "../src/aggregate/aggregate-store.ts";
 import { mergeSources } from "../src/aggregate/merge-sources.ts";
-import { configAdmission } from "../src/watch/directory-source.ts";
+import { configAdmission } from "../src/watch/config-source.ts";
 import { kubernetesConfig } from "../src/watch/kubernetes/kubernetes-source.ts";
 
 setFlagsFromString("--expose-gc");

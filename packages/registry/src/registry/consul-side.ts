@@ -19,7 +19,7 @@ import {
 import { isValidPort } from "../convert/kubernetes-service.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import type { RegistrySettings } from "../settings.ts";
-import type { Dirty } from "./dirty.ts";
+import type { Dirty } from "./apply-object.ts";
 import type { RegistryProblem } from "./problem.ts";
 
 interface Known {

@@ -5,7 +5,7 @@ import { convertKubernetesService, importedService, selectedByService } from "..
 import { type EndpointContext, isPodReady, podWorkload } from "../convert/pod.ts";
 import { convertWorkloadEntry, isHealthyEntry, type SelectableWorkload } from "../convert/workload-entry.ts";
 import type { RegistrySettings } from "../settings.ts";
-import { selects } from "./dirty.ts";
+import { selects } from "./apply-object.ts";
 import { addressesOf, namespaceOf, type ObjectName, type Objects } from "./objects.ts";
 
 /** Computes the services of Kubernetes and their endpoints. */

@@ -10,7 +10,7 @@ import {
 import { serviceHostname } from "../convert/kubernetes-service.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import type { RegistrySettings } from "../settings.ts";
-import type { Dirty } from "./dirty.ts";
+import type { Dirty } from "./apply-object.ts";
 import type { RegistryRole } from "./external-side.ts";
 import { addressesOf, type MultiMap, namespaceOf, type ObjectName, type Objects, serviceOfSlice } from "./objects.ts";
 

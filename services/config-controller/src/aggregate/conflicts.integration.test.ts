@@ -13,7 +13,7 @@ import { parseAllDocuments } from "yaml";
 import { listProblems } from "../debug/problems.ts";
 import { openDurableStore } from "../store/durable/durable-store.ts";
 import { apiSource } from "../watch/api-source.ts";
-import { configAdmission, configDirectory } from "../watch/directory-source.ts";
+import { configAdmission, configDirectory } from "../watch/config-source.ts";
 import { kubernetesConfig } from "../watch/kubernetes/kubernetes-source.ts";
 import { AggregateStore } from "./aggregate-store.ts";
 import { mergeSources } from "./merge-sources.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe } from "node:test";
 import { apiVersionOf, kindNamed } from "@flotilla/kinds";
 import type { Config } from "@flotilla/model";
-import { configAdmission, configDirectory } from "../watch/directory-source.ts";
+import { configAdmission, configDirectory } from "../watch/config-source.ts";
 import { configStoreConformance, type StoreUnderTest } from "./config-store.conformance.ts";
 import { ConfigTable } from "./config-table.ts";
 import { followSource, readOnlyStore } from "./source-store.ts";

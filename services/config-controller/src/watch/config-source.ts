@@ -1,12 +1,12 @@
 /**
  * A source of configuration: its groups of changes, problems and conditions, and how an object that it read becomes a
- * change.
+ * change. The source that reads a directory.
  */
-
-import { isIstioKind, kindNamed } from "@flotilla/kinds";
+import { isForeignKind, isIstioKind, kindNamed, kindOf } from "@flotilla/kinds";
 import type { Config, ConfigChange, ConfigKey, KubeObject, Provenance } from "@flotilla/model";
-import { configOf } from "@flotilla/registry/config";
-import type { SourceProblem } from "@flotilla/sources";
+import { configKind, configOf } from "@flotilla/registry/config";
+import { type Admission, directorySource, type SourceChange, type SourceProblem } from "@flotilla/sources";
+import { createValidator } from "@flotilla/validation";
 
 /** What was written together. The first group of a source is everything it has. */
 export interface ConfigGroup {
@@ -65,4 +65,52 @@ function isOfOtherRevision({ key, labels }: Config, revision: string): boolean {
 function isIstioKindNamed(name: string): boolean {
   const kind = kindNamed(name);
   return kind !== undefined && (isIstioKind(kind) || kind.group === "gateway.networking.k8s.io");
+}
+
+interface DirectoryOptions {
+  readonly path: string;
+  readonly admission: Admission;
+  /** Objects labelled for other revisions are not for this mesh; those without the label are for all. */
+  readonly revision: string;
+  readonly onProblems: () => void;
+}
+
+export function configDirectory({ path, admission, revision, onProblems }: DirectoryOptions): ConfigSource {
+  const source = directorySource({ path, ...admission, onProblems });
+  return {
+    name: source.name,
+    problems: () => source.problems(),
+    ignored: () => source.ignored(),
+    async *groups(stop): AsyncGenerator<ConfigGroup, void, undefined> {
+      for await (const { changes, eventTimeMs } of source.groups(stop)) {
+        yield { changes: changes.flatMap((change) => configChange(change, revision)), eventTimeMs };
+      }
+    },
+    [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+  };
+}
+
+function configChange(change: SourceChange, revision: string): readonly ConfigChange[] {
+  if (change.op === "put") return [configPut(change.object, change.provenance, revision) ?? []].flat();
+  const { group, namespace, name } = change.key;
+  const kind = configKind(`${group}/`, change.key.kind);
+  return kind === undefined ? [] : [{ type: "config", op: "delete", key: { kind, namespace, name } }];
+}
+
+/** What a directory may hold: configuration that fits its schema and makes sense, and kinds of no concern here. */
+export function configAdmission(): Admission {
+  const validate = createValidator();
+  return {
+    kindOf(apiVersion, kind) {
+      const row = kindOf({ apiVersion, kind });
+      const isForeign = isForeignKind({ apiVersion, kind });
+      if (row === undefined) return isForeign ? { namespaced: true, wanted: false, isForeign } : undefined;
+      if (configKind(apiVersion, kind) !== undefined) return { namespaced: row.namespaced, wanted: true };
+      return { namespaced: row.namespaced, wanted: false, isForeign };
+    },
+    check: (object) =>
+      validate({ ...object }).flatMap(({ field, reason, severity }) =>
+        severity === "error" ? [{ field, reason }] : [],
+      ),
+  };
 }

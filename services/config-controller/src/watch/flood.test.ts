@@ -14,7 +14,7 @@ import { aSidecar } from "../store/config-store.conformance.ts";
 import { openDurableStore } from "../store/durable/durable-store.ts";
 import { apiSource } from "./api-source.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
-import { configAdmission, configDirectory } from "./directory-source.ts";
+import { configAdmission, configDirectory } from "./config-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 
 function labelled(config: Config, count: number): Config {

@@ -14,7 +14,7 @@ import type { Settings } from "../settings.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { apiSource } from "./api-source.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
-import { configAdmission, configDirectory } from "./directory-source.ts";
+import { configAdmission, configDirectory } from "./config-source.ts";
 import { HeldSource, type HeldSourceOptions } from "./held-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 import { openMcp } from "./mcp/open-mcp.ts";

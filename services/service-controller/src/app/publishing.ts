@@ -6,8 +6,7 @@ import type { ClusterRegistries } from "@flotilla/registry";
 import { aborted, keepRunning } from "@flotilla/runtime";
 import { countPublished, declareDutyGauge, type RegistryMetrics } from "../metrics.ts";
 import { Progress } from "../publish/progress.ts";
-import { isUnread, publishChanges } from "../publish/publish-changes.ts";
-import { runRegistry } from "../registry/run-registry.ts";
+import { isUnread, publishChanges, runRegistry } from "../publish/publish-changes.ts";
 import type { RegistryService } from "../settings.ts";
 import type { Inputs } from "./inputs.ts";
 

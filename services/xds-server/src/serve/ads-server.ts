@@ -13,7 +13,7 @@ import { Bodies, type Form, SharedStates } from "@flotilla/xds";
 import type { StreamAuthentication } from "./authenticate.ts";
 import type { ConnectedStreams } from "./connected-streams.ts";
 import { RequestDecoder } from "./decode-request.ts";
-import { MessageCache } from "./message-cache.ts";
+import { MessageCache, writeDeadlines } from "./message-cache.ts";
 import { SharedRecords } from "./receipts.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { Stream } from "./stream.ts";
@@ -25,7 +25,6 @@ import {
 } from "./stream-admission.ts";
 import { type AdsLimits, connectionLimits, type StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
-import { writeDeadlines } from "./writer.ts";
 
 const massDisconnect = { quietMs: 3_000, minPeak: 50 } as const;
 

@@ -1,7 +1,7 @@
 /** Answers of debug types (`istio.io/debug/…`), which are asked over xDS like over HTTP. */
 import type { Resource } from "@flotilla/xds";
+import type { Writer } from "./message-cache.ts";
 import type { ClientIdentity } from "./resource-source.ts";
-import type { Writer } from "./writer.ts";
 
 /** A question that is not answered ends the stream, with this as its status. */
 interface DebugRefusal {

@@ -1,8 +1,9 @@
 /**
- * Encoded messages, shared by the streams that send the same. A nonce has to be unique within its stream and type
- * only, so a whole message with its nonce is shared by all streams that have not used that nonce.
+ * Messages on their way to clients. Encoded ones are shared by the streams that send the same: a nonce has to be unique within its
+ * stream and type only, so a whole message with its nonce is shared by all streams that have not used that nonce. Each stream writes
+ * one message at a time: a client that does not read costs one, and is closed when it has taken nothing for too long.
  */
-import { frameOf, messageOf } from "@flotilla/raw-grpc";
+import { frameOf, messageOf, type RawCall } from "@flotilla/raw-grpc";
 import {
   encodeDeltaBody,
   encodeDeltaTail,
@@ -11,6 +12,8 @@ import {
   type Form,
   type MessageBody,
 } from "@flotilla/xds";
+import { Deadlines, systemClock } from "../push/push-queue.ts";
+import type { StreamMetrics } from "./stream-metrics.ts";
 
 export interface EncodedMessage {
   /** The message with the head that it has on the wire. */
@@ -102,5 +105,64 @@ export class MessageCache {
   #drop(entries: Map<MessageBody, Entry>, body: MessageBody, entry: Entry): void {
     entries.delete(body);
     this.#bytes -= entry.message.frame.length;
+  }
+}
+
+/** What a stream needs of its call. */
+export type Wire = Pick<RawCall, "peer" | "write" | "end" | "cutConnection">;
+
+export interface WriterOptions {
+  readonly wire: Wire;
+  /** Of all writers of a server. */
+  readonly deadlines: WriteDeadlines;
+  readonly metrics: Pick<StreamMetrics, "sendTime">;
+  readonly now: () => number;
+  /** The client takes nothing. */
+  readonly onStuck: () => void;
+  /** The message cannot leave any more. */
+  readonly onFailed: (reason: string) => void;
+  /** The message has left, or never will. */
+  readonly onDone: () => void;
+}
+
+export type WriteDeadlines = Deadlines<Writer>;
+
+export function writeDeadlines(stuckMs: number): WriteDeadlines {
+  return new Deadlines({ clock: systemClock, limitMs: stuckMs, onLate: (writer) => writer.giveUp() });
+}
+
+export class Writer {
+  readonly #options: WriterOptions;
+  #isBusy = false;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** `left` is called when the message has left, or never will. */
+  write(frame: Buffer, left: () => void): void {
+    const { wire, deadlines, metrics, now, onFailed, onDone } = this.#options;
+    this.#isBusy = true;
+    const startedAt = now();
+    deadlines.begin(this);
+    wire.write(frame, (error) => {
+      deadlines.done(this);
+      this.#isBusy = false;
+      left();
+      if (error === undefined) metrics.sendTime((now() - startedAt) / 1000);
+      else onFailed(error.message);
+      onDone();
+    });
+  }
+
+  giveUp(): void {
+    const { wire, onStuck } = this.#options;
+    onStuck();
+    // It would not read an end either.
+    wire.cutConnection();
   }
 }

@@ -5,12 +5,11 @@ import type { Bodies, RequestLimits, SharedStates } from "@flotilla/xds";
 import type { PushScheduler } from "../push/push-queue.ts";
 import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
-import type { MessageCache } from "./message-cache.ts";
+import type { MessageCache, WriteDeadlines } from "./message-cache.ts";
 import type { SharedRecords } from "./receipts.ts";
 import type { ResourceSource } from "./resource-source.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamObserver } from "./stream-record.ts";
-import type { WriteDeadlines } from "./writer.ts";
 
 export interface StreamContext {
   readonly source: ResourceSource;

@@ -20,12 +20,12 @@ import {
 } from "@flotilla/xds";
 import type { Pushable, Urgency } from "../push/push-queue.ts";
 import { AnswerQueue, maxOpenQuestions } from "./debug-answers.ts";
+import { type Wire, Writer } from "./message-cache.ts";
 import { Progress } from "./progress.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import { type StreamContext, TurnTimer } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
 import type { StreamRecord } from "./stream-record.ts";
-import { type Wire, Writer } from "./writer.ts";
 
 export interface StreamOptions {
   /** Unique within the process. */

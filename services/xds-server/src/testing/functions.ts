@@ -1,7 +1,8 @@
 /** Functions that conformance corpora call directly, since their cases are smaller than a resource. */
-export { inUrl, serviceDomains } from "../generate/envoy/routes/domains.ts";
+
 export { consistentHashOf } from "../generate/envoy/routes/hash-policy.ts";
 export { type ActionContext, destinationCluster, routeAction } from "../generate/envoy/routes/route-action.ts";
+export { inUrl, serviceDomains } from "../generate/envoy/routes/route-configuration.ts";
 export { isCatchAll } from "../generate/envoy/routes/route-match.ts";
 export { claimMatcher } from "../generate/envoy/routes/string-match.ts";
 export { virtualServiceRoutes } from "../generate/envoy/routes/virtual-service-route.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConfigChange, KubeObject } from "@flotilla/model";
-import { configAdmission } from "../directory-source.ts";
+import { configAdmission } from "../config-source.ts";
 import { KindTable } from "./kind-table.ts";
 
 function virtualService(name: string, spec: unknown, labels: Readonly<Record<string, string>> = {}): KubeObject {

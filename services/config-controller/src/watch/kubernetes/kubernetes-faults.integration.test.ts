@@ -9,7 +9,7 @@ import { type KubeApi, type KubeObject, loadKubeConfig, openKubeApi } from "@flo
 import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
-import { configAdmission } from "../directory-source.ts";
+import { configAdmission } from "../config-source.ts";
 import { type KubernetesOptions, kubernetesConfig } from "./kubernetes-source.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);

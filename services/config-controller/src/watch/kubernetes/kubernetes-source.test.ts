@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { openKubeApi } from "@flotilla/kube-api";
 import { noopLogger, until } from "@flotilla/runtime";
 import type { ConfigGroup } from "../config-source.ts";
-import { configAdmission } from "../directory-source.ts";
+import { configAdmission } from "../config-source.ts";
 import { kubernetesConfig } from "./kubernetes-source.ts";
 
 const root = "/apis/networking.istio.io/v1";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
 import { aborted, delay, noopLogger, until } from "@flotilla/runtime";
 import type { ConfigGroup } from "../config-source.ts";
-import { configAdmission } from "../directory-source.ts";
+import { configAdmission } from "../config-source.ts";
 import { kubernetesConfig } from "./kubernetes-source.ts";
 import type { Scope } from "./served-kinds.ts";
 

@@ -7,7 +7,7 @@ import { loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
-import { configAdmission } from "../directory-source.ts";
+import { configAdmission } from "../config-source.ts";
 import { kubernetesConfig } from "./kubernetes-source.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);

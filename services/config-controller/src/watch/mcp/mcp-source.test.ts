@@ -4,7 +4,7 @@ import { isIstioKind, kinds } from "@flotilla/kinds";
 import { noopLogger, until } from "@flotilla/runtime";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import type { ConfigGroup } from "../config-source.ts";
-import { configAdmission } from "../directory-source.ts";
+import { configAdmission } from "../config-source.ts";
 import { mcpNode } from "./mcp-client.ts";
 import { McpServer, type ServedObject } from "./mcp-server.fixture.ts";
 import { type McpOptions, type McpSource, mcpSource } from "./mcp-source.ts";

@@ -8,7 +8,7 @@ import { grpcTransport } from "@flotilla/xds/grpc";
 import { configStoreConformance, type StoreUnderTest } from "../../store/config-store.conformance.ts";
 import { ConfigTable } from "../../store/config-table.ts";
 import { followSource, readOnlyStore } from "../../store/source-store.ts";
-import { configAdmission } from "../directory-source.ts";
+import { configAdmission } from "../config-source.ts";
 import { mcpNode } from "./mcp-client.ts";
 import { McpServer } from "./mcp-server.fixture.ts";
 import { mcpSource } from "./mcp-source.ts";

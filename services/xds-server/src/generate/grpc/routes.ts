@@ -8,8 +8,7 @@ import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/
 import { query, type View } from "../../snapshot/view.ts";
 import { type Encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
-import { inUrl } from "../envoy/routes/domains.ts";
-import { routeConfigurationHead } from "../envoy/routes/route-configuration.ts";
+import { inUrl, routeConfigurationHead } from "../envoy/routes/route-configuration.ts";
 import { type HostPlan, hostDomains, type PlanText, parsePlan, plannedService } from "../select/planned-host.ts";
 import { encodedMeshHost } from "../select/virtual-host.ts";
 import { virtualHostPlan } from "../select/virtual-host-plan.ts";

@@ -7,7 +7,7 @@ import { serviceText } from "../../snapshot/row-index.ts";
 import { aliasesOf, reachableAddresses, servicesOfName } from "../../snapshot/scope/services.ts";
 import type { VirtualServiceName } from "../../snapshot/scope/virtual-service.ts";
 import type { View } from "../../snapshot/view.ts";
-import { type Domains, inUrl, serviceDomains, withPort } from "../envoy/routes/domains.ts";
+import { type Domains, inUrl, serviceDomains, withPort } from "../envoy/routes/route-configuration.ts";
 import { addsAttemptCount } from "./proxy-headers.ts";
 
 export interface PlannedHost {

@@ -1,24 +1,26 @@
 /**
- * Route configurations of sidecars: one a port, one a service whose protocol is found out by sniffing. They are
- * joined from virtual hosts that are encoded once each, so that a change costs what it touches.
+ * Route configurations of sidecars: one a port, one a service whose protocol is found out by sniffing. They are joined from virtual
+ * hosts that are encoded once each, of services, of VirtualServices and of hosts that nobody knows: a change costs what it touches.
  */
 import { create, typeUrl } from "@flotilla/proto";
-import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { type Route, RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type Encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
 import { encodedElement } from "../encode/message.ts";
+import { zeroDuration } from "../envoy/duration.ts";
 import {
   routeConfigurationHead,
   routeConfigurationTail,
   virtualHostsField,
 } from "../envoy/routes/route-configuration.ts";
 import { routePatching } from "../select/patching.ts";
+import { hostDomains, type PlanText, parsePlan, plannedService } from "../select/planned-host.ts";
 import { addsAttemptCount, proxyHeaders } from "../select/proxy-headers.ts";
+import { encodedMeshHost, everyPath } from "../select/virtual-host.ts";
 import { parseRouteName, virtualHostPlan } from "../select/virtual-host-plan.ts";
-import { blockedRoute, encodedVirtualHost, passthroughRoute } from "./routes/virtual-host.ts";
 
 export const sidecarRoutes = createContainerGenerator({
   typeUrl: typeUrl.route,
@@ -34,6 +36,20 @@ export const sidecarRoutes = createContainerGenerator({
   behind: routeConfigurationTail,
   patching: routePatching("sidecar"),
 });
+
+/** By the text of its plan; proxies that see the host alike share it. */
+const encodedVirtualHost = query<Encoded, PlanText>(
+  "virtual-host",
+  (view, text) => {
+    const plan = parsePlan(text);
+    const dropped = new Set(plan.withoutDomains);
+    const domains = plan.takesAll
+      ? ["*"]
+      : hostDomains(view, plan, plannedService(view, plan)).all.filter((domain) => !dropped.has(domain));
+    return encodedMeshHost(view, plan, { domains, arrival: "plain" });
+  },
+  sameVersion,
+);
 
 const virtualHosts = slicedParts("virtual-hosts", virtualHostPlan, encodedVirtualHost);
 
@@ -57,4 +73,33 @@ function fallbackRoute(view: View): Route {
   const cluster = view.read(fallbackCluster);
   if (cluster === "BlackHoleCluster") return blockedRoute();
   return passthroughRoute(cluster, view.read(proxyHeaders)?.xForwardedHost?.enabled === true);
+}
+
+/**
+ * Requests for unknown hosts pass: to where they were going, to the egress proxy, or by DNS. Of all routes only these show
+ * the server the host that was asked for. Source: istiod asked.
+ */
+export function passthroughRoute(cluster: string, appendXForwardedHost: boolean): Route {
+  return create(RouteSchema, {
+    name: cluster === "AllowAnyDynamicDNSCluster" ? "allow_any_dynamic_dns" : "allow_any",
+    match: everyPath,
+    action: {
+      case: "route",
+      value: {
+        clusterSpecifier: { case: "cluster", value: cluster },
+        timeout: zeroDuration,
+        maxGrpcTimeout: zeroDuration,
+        appendXForwardedHost,
+      },
+    },
+  });
+}
+
+/** Requests for unknown hosts are answered with 502. */
+function blockedRoute(): Route {
+  return create(RouteSchema, {
+    name: "block_all",
+    match: everyPath,
+    action: { case: "directResponse", value: { status: 502 } },
+  });
 }

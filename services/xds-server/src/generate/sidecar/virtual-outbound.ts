@@ -13,7 +13,7 @@ import { connectionManager } from "../envoy/listeners/connection-manager.ts";
 import { httpInspector } from "../envoy/listeners/listener-filters.ts";
 import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { maxDirectResponseBodyBytes } from "../envoy/routes/route-configuration.ts";
-import { passthroughRoute } from "./routes/virtual-host.ts";
+import { passthroughRoute } from "./routes.ts";
 
 export interface VirtualOutboundInputs {
   readonly traits: ListenerTraits;

@@ -5,7 +5,6 @@ import {
   peerAuthenticationsByNamespace,
   requestAuthenticationsByNamespace,
 } from "../scope/authn.ts";
-import { backendTlsPolicies } from "../scope/backend-tls.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { envoyFiltersByNamespace, envoyFiltersByPlace, patchedKindsByNamespace } from "../scope/envoy-filters.ts";
 import { gatewayIndex } from "../scope/gateways.ts";
@@ -17,7 +16,7 @@ import {
   referenceGrants,
 } from "../scope/kubernetes-gateways.ts";
 import { routeIndexes } from "../scope/route-plans.ts";
-import { hashingDestinationRules, ruledHosts } from "../scope/ruled-hosts.ts";
+import { backendTlsPolicies, hashingDestinationRules, ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/telemetry.ts";
 import { trafficExtensionsByNamespace, wasmPluginsByNamespace } from "../scope/traffic-extensions.ts";

@@ -12,8 +12,7 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { backendTlsRulesByHost, type RuledHostRow, rowOfRule, ruledHostRow } from "./backend-tls.ts";
-import { mayHaveRule } from "./ruled-hosts.ts";
+import { backendTlsRulesByHost, mayHaveRule, type RuledHostRow, rowOfRule, ruledHostRow } from "./ruled-hosts.ts";
 import { completeNames } from "./virtual-service.ts";
 
 /** Rules by namespace and host as they are written. */

@@ -8,7 +8,7 @@ import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { misdirectedHosts } from "../../../snapshot/scope/misdirected-hosts.ts";
 import { gatewayVirtualServices, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
-import { inUrl } from "../../envoy/routes/domains.ts";
+import { inUrl } from "../../envoy/routes/route-configuration.ts";
 import { addsAttemptCount } from "../../select/proxy-headers.ts";
 import { type Arrival, concernsProxy, type RoutesKey, routesKey } from "../../select/virtual-service-routes.ts";
 

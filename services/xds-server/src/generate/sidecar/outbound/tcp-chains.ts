@@ -9,7 +9,7 @@ import type {
 import { aliasesOf } from "../../../snapshot/scope/services.ts";
 import { mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
-import { serviceDomains } from "../../envoy/routes/domains.ts";
+import { serviceDomains } from "../../envoy/routes/route-configuration.ts";
 import { tcpPolicy } from "../../select/tcp-policy.ts";
 import { type ArrivalPort, outboundStatName, tcpRoute } from "../../select/tcp-route.ts";
 import type { TcpChain } from "./plan.ts";

@@ -8,7 +8,7 @@ import { ClusterRegistries, defaultRegistrySettings } from "@flotilla/registry";
 import { BoundedQueue } from "@flotilla/runtime";
 import { objectDirectory } from "../watch/file-sources.ts";
 import type { InputGroup, InputSource } from "../watch/input-source.ts";
-import { type RegistryGroup, runRegistry } from "./run-registry.ts";
+import { type RegistryGroup, runRegistry } from "./publish-changes.ts";
 
 const service = `apiVersion: v1
 kind: Service

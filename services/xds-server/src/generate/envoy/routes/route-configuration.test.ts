@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { serviceDomains, withPort } from "./domains.ts";
+import { serviceDomains, withPort } from "./route-configuration.ts";
 
 const cases = [
   {

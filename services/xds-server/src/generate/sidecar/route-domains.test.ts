@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Config, Service } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
-import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
+import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 /** The domains of each virtual host of a route configuration. */
 function domains(route: string, metadata: Readonly<Record<string, unknown>>, ...values: readonly (Service | Config)[]) {

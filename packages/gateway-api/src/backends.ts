@@ -12,13 +12,26 @@ export interface BackendLookups {
   readonly domain: string;
   /** Whether the mesh has a service of this host name. */
   readonly hasService: (hostname: string) => boolean;
-  /** The Service in front of an InferencePool, and its port; `port` is undefined where it does not exist. */
-  readonly poolService?: (
-    namespace: string,
-    name: string,
-  ) => { readonly host: string; readonly port: number | undefined };
+  readonly poolService?: (namespace: string, name: string) => PoolService;
   /** The host and port of an XBackend; undefined where there is none. */
   readonly externalBackend?: (namespace: string, name: string) => ExternalBackend | undefined;
+}
+
+/** The Service in front of an InferencePool (inference-pool.ts). */
+export interface PoolService {
+  readonly host: string;
+  /** Undefined where it does not exist. */
+  readonly port: number | undefined;
+  /** Undefined where the Service does not name one. */
+  readonly picker?: EndpointPicker | undefined;
+}
+
+/** Chooses the endpoint of a pool for each request, by Envoy's external processing. */
+export interface EndpointPicker {
+  readonly host: string;
+  readonly port: number;
+  /** Requests pass without it while it does not answer. */
+  readonly failsOpen: boolean;
 }
 
 export interface ExternalBackend {
@@ -63,6 +76,7 @@ export interface ResolvedBackend {
   /** Without a host: requests for it fail. */
   readonly destination: Destination;
   readonly problem?: Problem;
+  readonly picker?: EndpointPicker;
 }
 
 export function resolveBackend(ref: ObjectRef, context: RouteContext): ResolvedBackend {
@@ -86,12 +100,18 @@ function toHost(host: string, port: number, { hasService }: RouteContext): Resol
   return hasService(host) ? { destination } : { destination, problem: notFound(host) };
 }
 
-/** The pool's Service has one port, whatever the reference names. */
+/** The first port of the pool's Service stands for all of them, whatever the reference names. */
 function toPool(namespace: string, name: string, { poolService }: RouteContext): ResolvedBackend {
-  const service = poolService?.(namespace, name);
-  if (service?.port === undefined) return failing(notFound(service?.host ?? name));
-  return { destination: create(DestinationSchema, { host: service.host, port: { number: service.port } }) };
+  const { host = name, port, picker } = poolService?.(namespace, name) ?? {};
+  if (port === undefined) return failing(notFound(host));
+  const destination = create(DestinationSchema, { host, port: { number: port } });
+  return picker === undefined ? { destination, problem: noPicker } : { destination, picker };
 }
+
+const noPicker: Problem = {
+  reason: "InvalidDestination",
+  message: "InferencePool service invalid, extensionRef labels not found",
+};
 
 function toExternal({ name = "", port }: ObjectRef, backend: ExternalBackend | undefined): ResolvedBackend {
   if (backend === undefined) return failing(notFound(name));

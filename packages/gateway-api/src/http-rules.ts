@@ -26,7 +26,7 @@ export function httpRoutes(
     const matches = (rule.matches ?? []).map((match) => httpMatch(match, port));
     const action = { ...actionOf(rule, context), ...timing(rule) };
     return eachMatch(matches, port).map((match) =>
-      create(HTTPRouteSchema, { ...action, match, name: nameOf(key, rule, index) }),
+      create(HTTPRouteSchema, { ...action, match, name: ruleName(key, rule, index) }),
     );
   });
 }
@@ -41,7 +41,7 @@ export function grpcRoutes(
     const matches = (rule.matches ?? []).map((match) => grpcMatch(match, port));
     const action = actionOf(rule, context);
     return eachMatch(matches, port).map((match) =>
-      create(HTTPRouteSchema, { ...action, match, name: nameOf(key, rule, index) }),
+      create(HTTPRouteSchema, { ...action, match, name: ruleName(key, rule, index) }),
     );
   });
 }
@@ -52,7 +52,8 @@ function eachMatch(matches: readonly HTTPMatchRequest[], port: number): readonly
   return [port === 0 ? [] : [create(HTTPMatchRequestSchema, { port })]];
 }
 
-function nameOf({ namespace, name }: ConfigKey, rule: HttpRule | GrpcRule, index: number): string {
+/** Of the HTTP routes that a rule becomes. */
+export function ruleName({ namespace, name }: ConfigKey, rule: HttpRule | GrpcRule, index: number): string {
   return rule.name ?? `${namespace}.${name}.${index}`;
 }
 

@@ -6,7 +6,7 @@ export {
   parentsAnnotation,
 } from "./backend-tls.ts";
 export { type BackendTrafficSpec, withTrafficPolicies } from "./backend-traffic.ts";
-export type { BackendLookups, RouteContext } from "./backends.ts";
+export type { BackendLookups, EndpointPicker, RouteContext } from "./backends.ts";
 export { type Condition, withForeignEntries } from "./conditions.ts";
 export { type CredentialData, certificateProblem, rootsProblem } from "./credentials.ts";
 export {
@@ -44,6 +44,12 @@ export {
   type StatusLookups,
 } from "./gateway-status.ts";
 export {
+  isPoolRef,
+  isPoolService,
+  poolServiceName,
+  poolServiceOf,
+} from "./inference-pool.ts";
+export {
   type IngressLookups,
   type IngressSettings,
   type IngressSpec,
@@ -57,6 +63,7 @@ export { backendTlsStatus, backendTrafficStatus, type PolicyLookups } from "./po
 export { isRoute, readRoute } from "./read-route.ts";
 export { isGranted } from "./reference-grants.ts";
 export { type AttachedParent, type AttachmentLookups, attachRoute, meshGateway } from "./route-attachments.ts";
+export type { RoutedConfig, RouteExtra, RouteExtras, RouteSession } from "./route-extras.ts";
 export { isMeshParent, type RouteHead, type RouteParent, routeHead } from "./route-head.ts";
 export { type HttpRouteSpec, type RouteKind, routeKinds } from "./route-spec.ts";
 export { routeParentStatuses } from "./route-status.ts";

@@ -101,8 +101,11 @@ function filterProblem(filters: readonly RouteFilter[], known: ReadonlySet<strin
   return other && { reason: "InvalidFilter", message: `unsupported filter type "${other.type ?? ""}"` };
 }
 
-function durationProblem({ timeouts, retry }: HttpRule): Problem | undefined {
-  const texts = [timeouts?.request, timeouts?.backendRequest, retry?.backoff].filter((text) => text !== undefined);
+function durationProblem({ timeouts, retry, sessionPersistence }: HttpRule): Problem | undefined {
+  const lifetime = sessionPersistence?.absoluteTimeout;
+  const texts = [timeouts?.request, timeouts?.backendRequest, retry?.backoff, lifetime].filter(
+    (text) => text !== undefined,
+  );
   const wrong = texts.find((text) => !isDuration(text));
   return wrong === undefined ? undefined : { reason: "UnsupportedValue", message: `"${wrong}" is not a duration` };
 }

@@ -93,9 +93,20 @@ export interface GrpcMatch {
   readonly headers?: readonly ValueMatch[];
 }
 
+export interface SessionPersistence {
+  readonly sessionName?: string;
+  /** Cookie (the default) or Header. */
+  readonly type?: string;
+  readonly absoluteTimeout?: string;
+  /** `lifetimeType` is Session (the default) or Permanent. */
+  readonly cookieConfig?: { readonly lifetimeType?: string };
+}
+
 interface Rule {
   readonly name?: string;
   readonly backendRefs?: readonly BackendRef[];
+  /** Of HTTPRoutes and GRPCRoutes. */
+  readonly sessionPersistence?: SessionPersistence;
 }
 
 export interface HttpRule extends Rule {

@@ -11,6 +11,7 @@ import type { RouteContext } from "./backends.ts";
 import { grpcRoutes, httpRoutes } from "./http-rules.ts";
 import { tcpRoutes, tlsRoutes } from "./layer4-rules.ts";
 import { type AttachedParent, meshGateway } from "./route-attachments.ts";
+import { type RoutedConfig, routeExtras } from "./route-extras.ts";
 import type { RouteHead, RouteParent } from "./route-head.ts";
 import type { GrpcRouteSpec, HttpRouteSpec, Layer4RouteSpec, RouteKind } from "./route-spec.ts";
 import { inOrder } from "./rule-order.ts";
@@ -175,10 +176,18 @@ export function routeVirtualServiceConfig(
   planned: RouteVirtualService,
   routes: readonly Config[],
   contextOf: (route: ConfigKey) => RouteContext,
-): Config<VirtualService> {
+): RoutedConfig {
   const { key, creationTimeMs } = planned;
+  const extras = planned.layer === "http" ? routeExtras(routes, contextOf) : undefined;
   const annotations = { ...gatewaySemantics, [parents]: planned.routes.map(parentOf).join(",") };
-  return { key, creationTimeMs, labels: {}, annotations, spec: specOf(planned, routes, contextOf) };
+  return {
+    key,
+    creationTimeMs,
+    labels: {},
+    annotations,
+    spec: specOf(planned, routes, contextOf),
+    ...(extras && { extras }),
+  };
 }
 
 function specOf(

@@ -1,6 +1,7 @@
 /** LDS of a router: a listener for each address and port that its Gateways have servers on. */
 import { typeUrl } from "@flotilla/proto";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { picksEndpoints } from "../../snapshot/scope/routes-with-filters.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { Context } from "../patch/patch.ts";
@@ -40,6 +41,7 @@ export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
         tlsDefaults: view.mesh.tlsDefaults,
         compliance: view.feature("compliancePolicy"),
         onDemand: fetchesOnDemand(view, plan),
+        picksEndpoints: view.read(picksEndpoints),
       }
     );
   },

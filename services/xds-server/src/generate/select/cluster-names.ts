@@ -1,4 +1,5 @@
 /** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
+import { isPoolService } from "@flotilla/gateway-api";
 import {
   clusterName,
   isHttp,
@@ -35,17 +36,21 @@ function namesOfService(view: View, service: Service, passesTls: boolean): reado
   // Names that are resolved as requests come have no endpoints that a subset could choose from.
   const named = service.resolution === "dynamic-dns" ? [] : (rule?.spec.subsets ?? []);
   const subsets = ["", ...named.map(({ name }) => name)];
-  return service.ports
-    .filter((port) => hasCluster(service, port))
-    .flatMap((port) =>
-      subsets
-        .map((subset) => {
-          const name = (passesTls ? sniName : clusterName)("outbound", port.number, subset, service.hostname);
-          return identicalTarget({ name, service, port, subset, rule, passesTls });
-        })
-        .filter((target) => !isResolvedByProxy(view, target) || hasEndpoint(view, target))
-        .map(({ name }) => name),
-    );
+  return clusterPorts(service).flatMap((port) =>
+    subsets
+      .map((subset) => {
+        const name = (passesTls ? sniName : clusterName)("outbound", port.number, subset, service.hostname);
+        return identicalTarget({ name, service, port, subset, rule, passesTls });
+      })
+      .filter((target) => !isResolvedByProxy(view, target) || hasEndpoint(view, target))
+      .map(({ name }) => name),
+  );
+}
+
+/** The first port of a pool's Service stands for all of them. */
+function clusterPorts(service: Service): readonly ServicePort[] {
+  const ports = service.ports.filter((port) => hasCluster(service, port));
+  return isPoolService(service.labels) ? ports.slice(0, 1) : ports;
 }
 
 /** Names below a wildcard can be distinguished by what callers send only: by a Host header or a server name. */
@@ -60,7 +65,7 @@ export function clusterTarget(view: View, text: string): ClusterTarget | undefin
   if (parts === undefined || parts.direction !== "outbound") return undefined;
   const service = visibleService(view, parts.hostname);
   // DNS has one number for UDP and TCP.
-  const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
+  const port = service && clusterPorts(service).find(({ number }) => number === parts.port);
   if (service === undefined || port === undefined) return undefined;
   const { subset } = parts;
   const passesTls = ownName === undefined;

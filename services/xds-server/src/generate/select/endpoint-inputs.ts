@@ -1,4 +1,5 @@
 /** What the endpoints of one cluster are chosen and ordered by. */
+import { isPoolService } from "@flotilla/gateway-api";
 import { type Labels, matchesLabels, type Service } from "@flotilla/model";
 import {
   ClientTLSSettings_TLSmode as TlsMode,
@@ -21,7 +22,7 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
   return {
     clusterName,
     shards: discoverableEndpoints(view, service),
-    portName: port.name,
+    portName: isPoolService(service.labels) ? undefined : port.name,
     portNumber,
     subset: JSON.stringify(subsetLabels(rule, subset)),
     sendsUnhealthy: sendsUnhealthy(view, service, policy),

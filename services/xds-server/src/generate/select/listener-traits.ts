@@ -5,6 +5,7 @@ import {
   type Tracing as ProxyTracing,
   TracingSchema as ProxyTracingSchema,
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import { keepsRouteSessions } from "../../snapshot/scope/routes-with-filters.ts";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { effectiveTracing, type TrafficSide } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -47,7 +48,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     stats: view.read(statsOfBothSides),
     accessLogs: view.read(logsOfBothSides),
     extensions: view.read(extensionFilters),
-    sessions: view.feature("persistentSessionFilter"),
+    sessions: view.feature("persistentSessionFilter") || view.read(keepsRouteSessions),
     ...view.read(fallback),
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
     loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",

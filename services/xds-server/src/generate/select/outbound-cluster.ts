@@ -1,5 +1,5 @@
 /** What the cluster of one port, or subset, of a service in scope is made of. */
-import { parentsAnnotation } from "@flotilla/gateway-api";
+import { isPoolService, parentsAnnotation } from "@flotilla/gateway-api";
 import { MeshConfig_H2UpgradePolicy as MeshUpgrade } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
   ClientTLSSettings_TLSmode as TlsMode,
@@ -56,6 +56,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     subjectAltNames: isDynamic ? "" : upstreamIdentities(view, service).join("\n"),
     files: clientFiles(view, service),
     keepsSessions: keepsSessions(view, service.labels),
+    followsPicker: isPoolService(service.labels) && view.proxy.type === "router",
     ...localityInputs(view, target, policy),
     endpoints: byDns && !isOriginalDestination ? endpointInputs(view, target, port.number) : undefined,
   };

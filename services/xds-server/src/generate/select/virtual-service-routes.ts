@@ -61,6 +61,7 @@ export const encodedVirtualServiceRoutes = query<EncodedRoutes, RoutesKey>(
         concerns: (match) => matchConcernsProxy(view, match, gateway),
         serviceOf: (host) => destinationService(view, host, place),
         sessionOf: (host) => destinationSession(view, host, place),
+        extraOf: (route) => config.extras?.get(route),
         hashOf: (destination) => consistentHashFor(view, destination),
         marksMirrored: !view.feature("disableShadowHostSuffix"),
         defaultRetries: view.mesh.defaultHttpRetryPolicy,

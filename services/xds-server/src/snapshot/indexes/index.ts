@@ -16,6 +16,7 @@ import {
   referenceGrants,
 } from "../scope/kubernetes-gateways.ts";
 import { routeIndexes } from "../scope/route-plans.ts";
+import { filterRouteIndexes } from "../scope/routes-with-filters.ts";
 import { backendTlsPolicies, hashingDestinationRules, ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/telemetry.ts";
@@ -38,6 +39,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   peerAuthenticationsByNamespace,
   referenceGrants,
   requestAuthenticationsByNamespace,
+  ...filterRouteIndexes,
   ...routeIndexes,
   ruledHosts,
   sidecarsByNamespace,

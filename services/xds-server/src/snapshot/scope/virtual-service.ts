@@ -1,4 +1,5 @@
 /** One VirtualService as it is meant: host names completed, delegates put in their place, or what routes stand for. */
+import type { RoutedConfig } from "@flotilla/gateway-api";
 import { type Config, resolveShortName, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
@@ -19,16 +20,13 @@ export const virtualServiceName = textCodec("VirtualServiceName", "/", ["namespa
 export type VirtualServiceName = TextOf<typeof virtualServiceName>;
 
 /** Undefined for one that does not exist. */
-export const virtualService = query<Config<VirtualService> | undefined, VirtualServiceName>(
-  "virtual-service",
-  (view, name) => {
-    const config = view.read(completed, name);
-    if (config === undefined || config.spec.hosts.length === 0) return config;
-    if (config.spec.http.every(({ delegate }) => delegate === undefined)) return config;
-    const http = config.spec.http.flatMap((route) => expandDelegate(view, config, route));
-    return { ...config, spec: create(VirtualServiceSchema, { ...config.spec, http }) };
-  },
-);
+export const virtualService = query<RoutedConfig | undefined, VirtualServiceName>("virtual-service", (view, name) => {
+  const config = view.read(completed, name);
+  if (config === undefined || config.spec.hosts.length === 0) return config;
+  if (config.spec.http.every(({ delegate }) => delegate === undefined)) return config;
+  const http = config.spec.http.flatMap((route) => expandDelegate(view, config, route));
+  return { ...config, spec: create(VirtualServiceSchema, { ...config.spec, http }) };
+});
 
 function expandDelegate(view: View, root: Config<VirtualService>, route: HTTPRoute): readonly HTTPRoute[] {
   if (route.delegate === undefined) return [route];
@@ -42,25 +40,22 @@ function expandDelegate(view: View, root: Config<VirtualService>, route: HTTPRou
   return mergeDelegateRoutes(route, delegate.spec.http);
 }
 
-const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
-  "completed-virtual-service",
-  (view, text) => {
-    const { namespace, name } = virtualServiceName.read(text);
-    const config = view.config<VirtualService>("VirtualService", namespace, name);
-    if (config === undefined) return view.read(routeVirtualService, text) ?? view.read(ingressVirtualService, text);
-    const names = completeNames(view, namespace);
-    const { spec } = config;
-    const completedSpec = create(VirtualServiceSchema, {
-      ...spec,
-      hosts: spec.hosts.map((host) => names.host(host).toLowerCase()),
-      gateways: spec.gateways.map(names.gateway),
-      http: spec.http.map((route) => completeHttpRoute(route, names)),
-      tcp: spec.tcp.map((route) => completeL4Route(route, names)),
-      tls: spec.tls.map((route) => completeL4Route(route, names)),
-    });
-    return { ...config, spec: completedSpec };
-  },
-);
+const completed = query<RoutedConfig | undefined, VirtualServiceName>("completed-virtual-service", (view, text) => {
+  const { namespace, name } = virtualServiceName.read(text);
+  const config = view.config<VirtualService>("VirtualService", namespace, name);
+  if (config === undefined) return view.read(routeVirtualService, text) ?? view.read(ingressVirtualService, text);
+  const names = completeNames(view, namespace);
+  const { spec } = config;
+  const completedSpec = create(VirtualServiceSchema, {
+    ...spec,
+    hosts: spec.hosts.map((host) => names.host(host).toLowerCase()),
+    gateways: spec.gateways.map(names.gateway),
+    http: spec.http.map((route) => completeHttpRoute(route, names)),
+    tcp: spec.tcp.map((route) => completeL4Route(route, names)),
+    tls: spec.tls.map((route) => completeL4Route(route, names)),
+  });
+  return { ...config, spec: completedSpec };
+});
 
 export interface Names {
   readonly host: (host: string) => string;

@@ -1,7 +1,7 @@
 /** Functions about routes, virtual hosts and delegates. */
 
-import { hasGatewaySemantics, hasSegmentPrefixes } from "@flotilla/gateway-api";
-import { type JsonObject, matchesLabels, resolveShortName } from "@flotilla/model";
+import { type EndpointPicker, hasGatewaySemantics, hasSegmentPrefixes } from "@flotilla/gateway-api";
+import { type JsonObject, matchesLabels, ownValue, resolveShortName } from "@flotilla/model";
 import { create, fromJson, type JsonValue, toJson } from "@flotilla/proto";
 import { RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { MetadataMatcherSchema } from "@flotilla/proto/envoy/type/matcher/v3/metadata_pb";
@@ -121,6 +121,20 @@ export const routeFunctions: Counterparts = {
   BuildHTTPRoutesForVirtualService: buildRoutes,
 };
 
+interface GoPicker {
+  readonly FQDN: string;
+  readonly Port: string;
+  readonly FailureModeAllow?: boolean;
+}
+
+interface GoRouteOptions {
+  readonly InferencePoolExtensionRefs?: Readonly<Record<string, GoPicker>>;
+}
+
+function pickerOf({ FQDN, Port, FailureModeAllow = false }: GoPicker): EndpointPicker {
+  return { host: FQDN, port: Number(Port), failsOpen: FailureModeAllow };
+}
+
 function buildRoutes(
   proxy: GoProxy,
   config: {
@@ -133,6 +147,7 @@ function buildRoutes(
   },
   listenPort: number,
   gateways: readonly string[],
+  { InferencePoolExtensionRefs: pickers = {} }: GoRouteOptions = {},
 ): readonly unknown[] {
   const { name, namespace = "" } = config.metadata;
   const rules = proxy.SidecarScope?.destinationRules ?? {};
@@ -145,6 +160,10 @@ function buildRoutes(
       hasGatewaySemantics: hasGatewaySemantics(config.metadata.annotations ?? {}),
       hasSegmentPrefixes: hasSegmentPrefixes(config.metadata.annotations ?? {}),
       sessionOf: () => undefined,
+      extraOf: (route) => {
+        const picker = ownValue(pickers, route);
+        return picker && { picker: pickerOf(picker) };
+      },
       arrivesByTls: false,
       advertisesHttp3: false,
       concerns: (match) =>

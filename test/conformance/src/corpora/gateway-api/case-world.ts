@@ -10,6 +10,8 @@ import {
   type GatewayClassSpec,
   type GatewayLookups,
   type GatewayService,
+  poolServiceName,
+  poolServiceOf,
   type ReferenceGrantSpec,
   rootsProblem,
 } from "@flotilla/gateway-api";
@@ -20,6 +22,7 @@ import { parseAllDocuments } from "yaml";
 export interface CaseService {
   readonly Hostname: string;
   readonly Attributes: {
+    readonly Labels?: Readonly<Record<string, string>>;
     readonly ClusterExternalAddresses?: { readonly Addresses?: Readonly<Record<string, readonly string[]>> };
   };
   readonly Ports: readonly { readonly Name: string; readonly Port: number }[];
@@ -123,9 +126,12 @@ export class CaseWorld {
   };
 
   readonly poolService = (namespace: string, name: string) => {
-    const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
-    const host = `${name}-ip-${hash}.${namespace}.svc.${this.domain}`;
-    return { host, port: this.portsOf(host)?.[0]?.number };
+    const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+    const place = { home: `${namespace}.svc.${this.domain}`, service: poolServiceName(name, sha256) };
+    return poolServiceOf(place, (host) => {
+      const service = this.#services.get(host);
+      return service && { labels: service.Attributes.Labels ?? {}, port: service.Ports[0]?.Port };
+    });
   };
 
   readonly externalBackend = (namespace: string, name: string) => {

@@ -11,6 +11,7 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { zeroDuration } from "../duration.ts";
+import { followingPicker } from "../filters/endpoint-picker.ts";
 import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
 import { dnsDiscovery, resolution } from "./dns-discovery.ts";
@@ -21,6 +22,11 @@ import { outlierDetection } from "./outlier-detection.ts";
 import { mayUseSecret, transportSockets } from "./transport-sockets.ts";
 
 export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
+  const cluster = usualCluster(inputs);
+  return inputs.followsPicker ? followingPicker(cluster) : cluster;
+}
+
+function usualCluster(inputs: OutboundClusterInputs): Cluster {
   const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination, isDynamic, traits } = inputs;
   const pool = policy?.connectionPool;
   const { meshUpgrades, followsCallers: sniffs } = inputs;

@@ -43,6 +43,8 @@ export interface OutboundClusterInputs {
   /** Files of client certificates, one a line; empty for the agent's. */
   readonly files: string;
   readonly keepsSessions: boolean;
+  /** An endpoint picker names the endpoint of each request. */
+  readonly followsPicker: boolean;
   readonly hasLocality: boolean;
   /** The service has a traffic distribution: endpoints that are not ready are sent, and must not be called in a panic. */
   readonly isDistributed: boolean;

@@ -7,7 +7,8 @@ export interface EndpointInputs {
   readonly clusterName: string;
   /** By shard (`registry/cluster`). */
   readonly shards: ReadonlyMap<string, readonly Endpoint[]>;
-  readonly portName: string;
+  /** Undefined: those of all ports. */
+  readonly portName: string | undefined;
   /** The service's port where endpoints are part of the cluster; 0 where they are distinguished by the port's name. */
   readonly portNumber: number;
   /** JSON of the labels an endpoint must have. */

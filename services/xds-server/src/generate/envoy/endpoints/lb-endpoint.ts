@@ -13,7 +13,8 @@ type ServedInputs = Pick<
 export function isServed(endpoint: Endpoint, inputs: ServedInputs, labels: Labels): boolean {
   const { health, sendUnhealthy, servicePortName, servicePort = 0, nodeName } = endpoint;
   if (inputs.portNumber !== 0 && servicePort !== 0 && servicePort !== inputs.portNumber) return false;
-  if (servicePortName !== inputs.portName || !matchesLabels(labels, endpoint.labels)) return false;
+  if (inputs.portName !== undefined && servicePortName !== inputs.portName) return false;
+  if (!matchesLabels(labels, endpoint.labels)) return false;
   if (inputs.node !== "" && nodeName !== inputs.node) return false;
   if (!isInView(endpoint.network, inputs.networkView)) return false;
   if (health === "healthy" || health === "unknown" || sendUnhealthy === true) return true;

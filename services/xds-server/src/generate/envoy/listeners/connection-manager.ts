@@ -12,6 +12,7 @@ import {
 import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
 import type { ForwardClientCertDetails } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { parseDuration, zeroDuration } from "../duration.ts";
+import { endpointPicker } from "../filters/endpoint-picker.ts";
 import { httpPolicyFilters, type PolicyFilters } from "../filters/extension-filters.ts";
 import { httpFilters } from "../filters/http-filters.ts";
 import { buildTracing } from "../filters/tracing.ts";
@@ -37,6 +38,8 @@ export interface ConnectionManagerInputs {
   /** Callers are outside of the mesh. */
   readonly edge?: EdgeTraits;
   readonly http3?: boolean;
+  /** Routes may name an endpoint picker. */
+  readonly picksEndpoints?: boolean;
 }
 
 /** How a gateway treats what callers say of themselves. */
@@ -68,7 +71,10 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
       peerMetadata: traits.httpMetadata,
       alpn: traits.alpn,
       grpcWeb,
-      early: httpPolicyFilters(traits.extensions, { side: direction, port }, policies),
+      early: [
+        ...httpPolicyFilters(traits.extensions, { side: direction, port }, policies),
+        ...(inputs.picksEndpoints ? [endpointPicker] : []),
+      ],
       late: [...traits.stats[direction].http, ...late],
     }),
     ...(tracing && { tracing: buildTracing(tracing) }),

@@ -1,4 +1,5 @@
 /** What a route says to HTTP filters: faults to inject, cross-origin policy, sessions that stay with one endpoint. */
+import type { RouteSession } from "@flotilla/gateway-api";
 import { type Any, create, type GenMessage, type Message, pack } from "@flotilla/proto";
 import { FaultDelaySchema } from "@flotilla/proto/envoy/extensions/filters/common/fault/v3/fault_pb";
 import { CorsPolicySchema } from "@flotilla/proto/envoy/extensions/filters/http/cors/v3/cors_pb";
@@ -109,6 +110,17 @@ export function sessionState(cookie: string | undefined, header: string | undefi
   if (!cookie) return undefined;
   const [name = "", path] = cookie.split(":");
   const state = create(CookieBasedSessionStateSchema, { cookie: { name, path: path ?? "/" } });
+  return statefulSession("envoy.http.stateful_session.cookie", CookieBasedSessionStateSchema, state);
+}
+
+/** For a route that asks for sessions of its own. */
+export function routeSession({ carrier, name, lifetime }: RouteSession): StatefulSession {
+  if (carrier === "header") {
+    const state = create(HeaderBasedSessionStateSchema, { name });
+    return statefulSession("envoy.http.stateful_session.header", HeaderBasedSessionStateSchema, state);
+  }
+  const cookie = { name, path: "/", ...(lifetime && { ttl: lifetime }) };
+  const state = create(CookieBasedSessionStateSchema, { cookie });
   return statefulSession("envoy.http.stateful_session.cookie", CookieBasedSessionStateSchema, state);
 }
 

@@ -1,4 +1,5 @@
 /** One HTTP route of a VirtualService in Envoy's form, once a match. */
+import type { RouteExtra } from "@flotilla/gateway-api";
 import { type ConfigKey, parseClusterName } from "@flotilla/model";
 import { type Any, create } from "@flotilla/proto";
 import { HeaderValueOptionSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
@@ -8,10 +9,19 @@ import type {
   HTTPRoute,
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { pickerFilter, pickerOfRoute } from "../filters/endpoint-picker.ts";
 import { type HeaderMutations, headerMutations } from "./headers.ts";
 import { directResponseAction, redirectAction } from "./redirect.ts";
 import { type ActionContext, routeAction, singleDestinationHeaders, weighty } from "./route-action.ts";
-import { corsFilter, corsPolicy, faultFilter, httpFault, sessionFilter } from "./route-filters.ts";
+import {
+  corsFilter,
+  corsPolicy,
+  faultFilter,
+  httpFault,
+  routeSession,
+  sessionFilter,
+  sessionOfRoutes,
+} from "./route-filters.ts";
 import { isCatchAll, routeMatch } from "./route-match.ts";
 
 export interface RouteContext extends ActionContext {
@@ -21,6 +31,8 @@ export interface RouteContext extends ActionContext {
   readonly concerns: (match: HTTPMatchRequest) => boolean;
   /** How sessions stay with an endpoint of a destination's host, if its service asks for it. */
   readonly sessionOf: (host: string) => Any | undefined;
+  /** What routes of the Gateway API ask for besides, by the name of the HTTP route. */
+  readonly extraOf: (name: string) => RouteExtra | undefined;
   /** Requests arrive by TLS, which decides the default port of redirects. */
   readonly arrivesByTls: boolean;
   /** Answers say that HTTP/3 is spoken at the same port. */
@@ -122,13 +134,16 @@ function configMetadata({ namespace, name }: ConfigKey) {
   return { filterMetadata: { istio: { config } } };
 }
 
-function perFilterConfig(http: HTTPRoute, { sessionOf }: RouteContext): { [filter: string]: Any } {
+function perFilterConfig(http: HTTPRoute, { sessionOf, extraOf }: RouteContext): { [filter: string]: Any } {
   const { fault, corsPolicy: cors, route } = http;
-  const [session] = weighty(route).flatMap(({ destination }) => (destination && sessionOf(destination.host)) ?? []);
+  const extra = extraOf(http.name);
+  const [ofService] = weighty(route).flatMap(({ destination }) => (destination && sessionOf(destination.host)) ?? []);
+  const session = extra?.session === undefined ? ofService : sessionOfRoutes(routeSession(extra.session));
   return {
     ...(fault && { [faultFilter]: httpFault(fault) }),
     ...(cors && { [corsFilter]: corsPolicy(cors) }),
     ...(session && { [sessionFilter]: session }),
+    ...(extra?.picker && { [pickerFilter]: pickerOfRoute(extra.picker) }),
   };
 }
 

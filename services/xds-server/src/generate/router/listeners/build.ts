@@ -30,6 +30,8 @@ export interface RouterListenerInputs {
   readonly compliance: CompliancePolicy;
   /** Certificates are fetched as clients ask for their servers. */
   readonly onDemand: boolean;
+  /** Routes may name an endpoint picker. */
+  readonly picksEndpoints: boolean;
 }
 
 export function buildRouterListener(inputs: RouterListenerInputs): Listener {
@@ -94,7 +96,7 @@ function transportSocket(
 
 /** QUIC has no network filters before the connection manager. */
 function httpFilters(
-  { plan, traits, edge, authorization }: RouterListenerInputs,
+  { plan, traits, edge, authorization, picksEndpoints }: RouterListenerInputs,
   chain: RouterHttpChain,
 ): FilterChain["filters"] {
   const isHttp3 = plan.transport === "udp";
@@ -111,6 +113,7 @@ function httpFilters(
     late: traits.sessions ? [statefulSession] : [],
     edge,
     http3: isHttp3,
+    picksEndpoints,
   });
   return [...extensions, manager];
 }

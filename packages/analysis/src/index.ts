@@ -1,6 +1,6 @@
 export type { AnalysisTools, Analyzer } from "./analyzer.ts";
 export { createAnalyzers } from "./analyzers/all.ts";
-export { assumedObjects } from "./assumed-objects.ts";
+export { assumedObjects, assumedPods } from "./assumed-objects.ts";
 export type { Finding } from "./finding.ts";
 export { MeshAnalysis } from "./mesh-analysis.ts";
 export { type MeshObject, type MeshSettings, meshObject, meshSettings, objectTitle } from "./mesh-object.ts";

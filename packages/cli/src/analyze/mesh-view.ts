@@ -1,6 +1,13 @@
 /** The objects that `flotilla analyze` looks at: of files with their places, of a cluster, or of a control plane. */
 import { readFileSync } from "node:fs";
-import { type Analyzer, assumedObjects, type MeshObject, meshObject, meshSettings } from "@flotilla/analysis";
+import {
+  type Analyzer,
+  assumedObjects,
+  assumedPods,
+  type MeshObject,
+  meshObject,
+  meshSettings,
+} from "@flotilla/analysis";
 import { kindNamed } from "@flotilla/kinds";
 import { isObject, type JsonObject, type KubeObject } from "@flotilla/model";
 import { parse } from "yaml";
@@ -43,14 +50,17 @@ export async function meshView(invocation: Analyze, analyzers: readonly Analyzer
   const { operands, options } = invocation;
   const live = await liveObjects(invocation, analyzers);
   const files = operands.paths.flatMap(filesOf).map((file) => fileView(file, options.namespace ?? "default"));
-  const assumed =
-    live === undefined
-      ? assumedObjects(controlPlaneNamespace).map((object): ViewedObject => ({ object, isAssumed: true }))
-      : [];
   const objects = [...(live?.objects ?? []), ...files.flatMap((one) => one.objects)];
+  const assumed = [
+    ...(live === undefined ? assumedObjects(controlPlaneNamespace) : []),
+    ...assumedPods(
+      objects.map(({ object }) => object),
+      live !== undefined || objects.some(({ object }) => object.key.kind === "Pod"),
+    ),
+  ];
   const settings = settingsOf(objects, options.mesh);
   return {
-    objects: [...assumed, ...objects, ...settings],
+    objects: [...assumed.map((object): ViewedObject => ({ object, isAssumed: true })), ...objects, ...settings],
     unreadable: files.flatMap((one) => one.unreadable),
     missing: live?.missing ?? [],
   };
@@ -110,7 +120,12 @@ function fileView(file: string, namespace: string): Pick<MeshView, "objects" | "
     const object = meshObject(inNamespace(value, namespace));
     if (object !== undefined) found.push({ object, origin: { file: name, placeOf } });
     else if (!isObject(value) || typeof value["kind"] !== "string")
-      unreadable.push({ file: name, ...placeOf(""), severity: "error", message: "is no object" });
+      unreadable.push({
+        file: name,
+        ...placeOf(""),
+        severity: "error",
+        message: "is no object of Kubernetes: it has no kind",
+      });
   }
   return { objects: found, unreadable };
 }

@@ -83,7 +83,7 @@ describe("flotilla analyze", () => {
       [2, 1, 0, "IST0101", 13],
     );
     const [run] = JSON.parse((await recordRun(["analyze", bad, noted, "-o", "sarif"])).out).runs;
-    const [note, error] = run.results;
+    const [error, note] = run.results;
     assert.deepEqual([error.ruleId, error.level, note.ruleId, note.level], ["IST0101", "error", "IST0118", "note"]);
     assert.ok(run.tool.driver.rules.some(({ id }: { readonly id: string }) => id === "IST0118"));
   });
@@ -99,6 +99,26 @@ describe("flotilla analyze", () => {
     assert.deepEqual(await codes(without), ["IST0157"]);
     assert.deepEqual(await codes(without, withMap), []);
     assert.deepEqual(await codes(without, "--mesh", written("mesh.yaml", mesh)), []);
+  });
+
+  it("takes workloads and machines for the pods that they stand for", async () => {
+    const policy = (app: string) =>
+      `apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: ${app}, namespace: shop}\nspec: {selector: {matchLabels: {app: ${app}}}}\n`;
+    const template = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: app}]}}";
+    const file = written(
+      "workloads.yaml",
+      [
+        `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {${template}}\n`,
+        "apiVersion: networking.istio.io/v1\nkind: WorkloadEntry\nmetadata: {name: db, namespace: shop}\nspec: {address: 192.0.2.1, labels: {app: db}}\n",
+        ...["web", "db", "lost"].map(policy),
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n",
+      ].join("---\n"),
+    );
+    const { out } = await recordRun(["analyze", file]);
+    assert.match(
+      out,
+      /^[^\n]*PeerAuthentication shop\/lost[^\n]*\[FLT0005\]\n6 objects, 0 errors, 1 warnings, 0 notes\n$/,
+    );
   });
 
   it("asks a control plane, and leaves out analyzers that it has no objects for", async () => {

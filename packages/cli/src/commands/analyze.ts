@@ -19,7 +19,7 @@ import type { analyze as definition } from "../definitions/offline.ts";
 import { CliError } from "../errors.ts";
 import { columns } from "../output.ts";
 import type { Invocation, Run } from "../parse/definition.ts";
-import { jsonReport, type Finding as ReportedFinding, sarifReport, textReport } from "../validate/reports.ts";
+import { byPlace, jsonReport, type Finding as ReportedFinding, sarifReport, textReport } from "../validate/reports.ts";
 
 type Options = Invocation<typeof definition>["options"];
 
@@ -42,12 +42,14 @@ export const analyze: Run<typeof definition> = async (invocation) => {
   const byKey = new Map(objects.map((one) => [configKeyText(one.object.key), one]));
   const found = analysis.findings().filter((one) => {
     const about = byKey.get(configKeyText(one.object));
+    if (about?.isAssumed === true) return false;
     const isElsewhere =
       options.namespace !== undefined && about?.origin === undefined && one.object.namespace !== options.namespace;
     return !isElsewhere && !isSuppressed(one, suppressions) && !(about && isSuppressedByObject(one.code, about.object));
   });
   const shown = found.filter(({ level }) => reaches(level, options.outputThreshold));
-  const reported = [...unreadable, ...shown.map((one) => reportedFinding(one, byKey.get(configKeyText(one.object))))];
+  const placed = shown.map((one) => reportedFinding(one, byKey.get(configKeyText(one.object))));
+  const reported = [...unreadable, ...placed].sort(byPlace);
   print(reported, objects.filter(({ isAssumed }) => isAssumed !== true).length, invocation);
   if (found.some(({ level }) => reaches(level, options.failureThreshold))) return 79;
   return unreadable.length > 0 ? 3 : 0;

@@ -4,7 +4,7 @@ import { isObject } from "@flotilla/model";
 import { createValidator, type Problem } from "@flotilla/validation";
 import { type LocatedObject, locateObjects } from "./located-objects.ts";
 import { meshConfigMapProblems } from "./mesh-config-map.ts";
-import type { Finding } from "./reports.ts";
+import { byPlace, type Finding } from "./reports.ts";
 
 export interface Judged {
   readonly findings: readonly Finding[];
@@ -56,10 +56,6 @@ function judge(file: string, text: string, problemsOf: FindProblems): Judged {
       });
   }
   return { findings: findings.sort(byPlace), checked };
-}
-
-function byPlace({ line: a = 0, column: left = 0 }: Finding, { line: b = 0, column: right = 0 }: Finding): number {
-  return a - b || left - right;
 }
 
 function nameOf(value: unknown): string | undefined {

@@ -1,4 +1,5 @@
 /** Findings as text for people, as JSON, and as SARIF for CI systems and editors. */
+import { compareText } from "@flotilla/model";
 import { packageVersion } from "../parse/program.ts";
 
 export interface Finding {
@@ -15,6 +16,12 @@ export interface Finding {
   /** `spec.http[0].route`; absent where the object as a whole is meant. */
   readonly field?: string;
   readonly message: string;
+}
+
+/** By file, line and column; findings without a file come first, in the order in which they are. */
+export function byPlace(a: Finding, b: Finding): number {
+  const [left, right] = [a.file ?? "", b.file ?? ""];
+  return compareText(left, right) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
 /** `FILE:LINE:COLUMN: error: OBJECT: FIELD: MESSAGE [CODE]`, the form that editors follow. */

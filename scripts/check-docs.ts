@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { namedTestProblems } from "./named-tests.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tops = /^(?:packages|services|test|scripts|docs|k8s|samples|changes)\//;
@@ -21,6 +22,7 @@ for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name ==
     if (!existsSync(join(root, path))) problems.push(`${page}: there is no ${path}`);
   }
 }
+problems.push(...namedTestProblems(root));
 const generated = {
   "docs/settings.md": "scripts/write-settings.ts",
   "docs/cli.md": "scripts/write-cli.ts",

@@ -259,6 +259,12 @@ const securityFeatures = {
     default: true,
     sentence: "TLS settings of a DestinationRule count more for external services than what their endpoints say.",
   }),
+  backendTlsFailsOpen: flag({
+    env: "BACKEND_TLS_FAILS_OPEN",
+    default: false,
+    sentence:
+      "Sidecars call back ends in plain text where the roots of their BackendTLSPolicy do not exist, as istiod did before 1.31.1; otherwise such connections fail.",
+  }),
   skipValidateTrustDomain: flag({
     env: "PILOT_SKIP_VALIDATE_TRUST_DOMAIN",
     default: false,

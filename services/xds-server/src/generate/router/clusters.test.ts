@@ -70,6 +70,15 @@ test("credentials of any rule are asked for by a router, by sidecars where the r
   assert.deepEqual(secretsAt(aRouter("shop")), ["kubernetes://client", "kubernetes://client-cacert"]);
 });
 
+test("a BackendTLSPolicy whose roots do not exist closes connections of routers and sidecars, never opens them in plain text", () => {
+  const tls = { mode: "SIMPLE", credentialName: "invalid://", sni: "web.example" };
+  const core = aMesh(web, aRule({ trafficPolicy: { tls } }));
+  for (const proxy of [aSidecar("shop"), aRouter("shop")]) {
+    const text = JSON.stringify(resourceOf(core, proxy, typeUrl.cluster, webCluster)?.["transportSocket"]);
+    assert.match(text, /"validationContextSdsSecretConfig":\{"name":"invalid:\/\/".*UpstreamTlsContext/);
+  }
+});
+
 const views = [
   { name: "all networks without a view", view: undefined, addresses: ["10.1.0.1", "10.1.0.2", "10.1.0.3"] },
   { name: "one network, and endpoints of none", view: "n1", addresses: ["10.1.0.1", "10.1.0.3"] },

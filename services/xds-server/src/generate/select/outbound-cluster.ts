@@ -39,7 +39,9 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     passesTls,
     policy,
     rule: rule && rulePath(rule.key),
-    mayUseSecrets: namesSecret(policy) && (selectsWorkloads(rule) || view.proxy.type === "router"),
+    mayUseSecrets:
+      namesSecret(policy) &&
+      (closesWithoutRoots(view, policy) || selectsWorkloads(rule) || view.proxy.type === "router"),
     clientCredential: showsCertificate(rule, policy) ? view.read(clientCredential) : "",
     connectTimeout: policy?.connectionPool?.tcp?.connectTimeout ?? mesh.connectTimeout,
     keepalive: mesh.tcpKeepalive,
@@ -65,6 +67,11 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
 /** The proxy's type is asked for only where it makes a difference: other clusters are shared by routers and sidecars. */
 function namesSecret(policy: TrafficPolicy | undefined): boolean {
   return (policy?.tls?.credentialName ?? "") !== "";
+}
+
+/** The name of roots that do not exist hands out no Secret: nothing is found under it, and no connection opens (GHSA-qm8v-g4f9-qhjx). */
+function closesWithoutRoots(view: View, policy: TrafficPolicy | undefined): boolean {
+  return policy?.tls?.credentialName.startsWith("invalid://") === true && !view.feature("backendTlsFailsOpen");
 }
 
 /** BackendTLSPolicies have no client certificates of their own: a gateway shows its own to their back ends. */

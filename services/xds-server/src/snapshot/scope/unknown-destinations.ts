@@ -1,8 +1,9 @@
 /**
- * Destinations of a VirtualService that lead nowhere: the route is sent all the same, as istiod does, and requests for
- * it are answered with 503. Judged from the VirtualService's own namespace, so that all proxies share the answer.
+ * What is reported of a VirtualService whose routes are sent all the same, as istiod does: destinations that lead nowhere, for which
+ * requests are answered with 503, and hosts of other namespaces. Judged from its own namespace, so that all proxies share the answer.
  */
-import { routesBehind } from "@flotilla/gateway-api";
+import { meshGateway, routesBehind } from "@flotilla/gateway-api";
+import type { Config } from "@flotilla/model";
 import type { Destination, VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { query, type View } from "../view.ts";
 import { destinationRulesFor, ruleRequest } from "./destination-rules.ts";
@@ -15,6 +16,7 @@ export const unknownDestinations = query<readonly string[], VirtualServiceName>(
   (view, name) => {
     const config = view.read(virtualService, name);
     if (config === undefined) return [];
+    reportForeignHosts(view, config);
     const { namespace } = config.key;
     const missing = destinationsOf(config.spec).flatMap(
       (destination) => whatIsMissing(view, namespace, destination) ?? [],
@@ -30,6 +32,29 @@ export const unknownDestinations = query<readonly string[], VirtualServiceName>(
     return texts;
   },
 );
+
+/**
+ * Whoever may write a VirtualService in any namespace decides where the mesh's calls of a host go (ISTIO-SECURITY-2026-002). What the root
+ * namespace routes is the administrator's.
+ */
+function reportForeignHosts(view: View, config: Config<VirtualService>): void {
+  const { namespace, name } = config.key;
+  const { rootNamespace, defaultVirtualServiceExportTo } = view.mesh;
+  const { hosts, exportTo, gateways } = config.spec;
+  const reach = exportTo.length === 0 ? defaultVirtualServiceExportTo : exportTo;
+  const isForOthers = reach.some((one) => one !== "." && one !== namespace);
+  const isForMesh = gateways.length === 0 || gateways.includes(meshGateway);
+  if (namespace === rootNamespace || !isForOthers || !isForMesh || routesBehind(config).length > 0) return;
+  const found = hosts.filter((host) => belongsToOthers(view, host, namespace));
+  if (found.length === 0) return;
+  const message = `routes calls of other namespaces to hosts that are not of its own: ${found.join(", ")}`;
+  view.report({ metric: "flotilla_foreign_host", object: `VirtualService/${namespace}/${name}`, message });
+}
+
+function belongsToOthers(view: View, host: string, namespace: string): boolean {
+  const homes = view.servicesByHost(host).map((service) => service.namespace);
+  return homes.length > 0 && !homes.includes(namespace);
+}
 
 function destinationsOf({ http, tcp, tls }: VirtualService): readonly Destination[] {
   const ofHttp = http.flatMap(({ route, mirror, mirrors }) => [

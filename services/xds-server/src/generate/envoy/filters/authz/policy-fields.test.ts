@@ -120,6 +120,26 @@ describe("a field of a caller", () => {
   });
 });
 
+describe("operators of regular expressions in names", () => {
+  const names: readonly (readonly [key: string, value: string, meant: string, other: string])[] = [
+    ["serviceAccounts", "a.b", "spiffe://td/ns/shop/sa/a.b", "spiffe://td/ns/shop/sa/aXb"],
+    ["source.serviceAccount", "x.y/a|b", "spiffe://td/ns/x.y/sa/a|b", "spiffe://td/ns/xzy/sa/a"],
+    ["source.namespace", "a.b", "spiffe://td/ns/a.b/sa/c", "spiffe://td/ns/aXb/sa/c"],
+    ["source.namespace", "a+(b)", "spiffe://td/ns/a+(b)/sa/c", "spiffe://td/ns/aab/sa/c"],
+    ["source.principal", "*.b/ns/c/sa/d", "spiffe://a.b/ns/c/sa/d", "spiffe://aXb/ns/c/sa/d"],
+    ["trustDomains", "*.td", "spiffe://a.td/ns/b/sa/c", "spiffe://aXtd/ns/b/sa/c"],
+  ];
+  for (const [key, value, meant, other] of names)
+    it(`mean themselves: ${key} ${value}`, () => {
+      const text = principalText(principal([field({ key, values: [value] })], http));
+      const expression = new RegExp(`^(?:${/regex (.*)\)\)$/.exec(text)?.[1] ?? assert.fail(text)})$`);
+      assert.deepEqual(
+        [meant, other].map((identity) => expression.test(identity)),
+        [true, false],
+      );
+    });
+});
+
 describe("no field", () => {
   it("lets everything through, and a policy without rules nothing", () => {
     assert.equal(permissionText(permission([], http)), "and(any)");

@@ -1,0 +1,193 @@
+/**
+ * HTTP/2 as an attacker writes it: frames by hand, in any order and number, to a server that has to survive them. Node's own client
+ * sends none of these. The floods are those of the advisories that docs/security/advisories.md lists.
+ */
+import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+export interface FloodTarget {
+  readonly port: number;
+  /** The path of a method that the server has. */
+  readonly path: string;
+  readonly tls: boolean;
+}
+
+/** How a flood ended. */
+export interface FloodResult {
+  /** `closed` by the server; `stalled`: it reads no more, as nobody takes its answers; `taken`: all of it was read. */
+  readonly end: "closed" | "stalled" | "taken";
+  /** That the server took, the handshake of TLS not counted. */
+  readonly sentBytes: number;
+  /** Of the server's GOAWAY; undefined when it sent none, or nobody read. */
+  readonly goawayCode: number | undefined;
+}
+
+export interface Flood {
+  readonly name: string;
+  /** Parts that are written one after the other, each when the one before has left. */
+  readonly parts: (path: string) => Generator<Buffer>;
+  /** Answers are left in the socket. */
+  readonly isDeaf?: boolean;
+  /** False: a server may take all of it, as it costs a server less than who sends it, and keep nothing. */
+  readonly endsConnection?: boolean;
+}
+
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const type = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 };
+const endHeaders = 4;
+const perPart = 1_000;
+const stalledAfterMs = 1_000;
+
+/** Connects, sends the flood, and reports how it ended. The end of a connection that the server should close is awaited. */
+export async function sendFlood(target: FloodTarget, flood: Flood): Promise<FloodResult> {
+  const socket = await open(target);
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  let end: FloodResult["end"] = "taken";
+  let goawayCode: number | undefined;
+  let sentBytes = 0;
+  const read = frameReader((kind, payload) => {
+    if (kind === type.goaway && payload.length >= 8) goawayCode = payload.readUInt32BE(4);
+  });
+  if (flood.isDeaf === true) socket.pause();
+  else socket.on("data", read);
+  socket.on("error", () => undefined);
+  socket.once("close", () => {
+    end = "closed";
+    close();
+  });
+  const write = async (bytes: Buffer): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    socket.write(bytes, (error) => {
+      if (error == null) sentBytes += bytes.length;
+      resolve();
+    });
+    const timer = setTimeout(() => {
+      end = "stalled";
+      resolve();
+    }, stalledAfterMs);
+    await Promise.race([promise, closed]);
+    clearTimeout(timer);
+  };
+  await write(Buffer.concat([preface, frame(type.settings, 0, 0)]));
+  for (const part of flood.parts(target.path)) {
+    if (end !== "taken") break;
+    await write(part);
+  }
+  // What the server wrote before it closed the connection is read, so that its end is seen.
+  socket.resume();
+  if (flood.endsConnection !== false && end === "taken") await closed;
+  socket.destroy();
+  return { end, sentBytes, goawayCode };
+}
+
+async function open({ port, tls }: FloodTarget): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const to = { port, host: "127.0.0.1" };
+  const socket = tls ? connectTls({ ...to, ALPNProtocols: ["h2"], rejectUnauthorized: false }) : connect(to);
+  socket.once(tls ? "secureConnect" : "connect", resolve);
+  socket.once("error", reject);
+  await promise;
+  return socket;
+}
+
+/** One for each class of attack on a server of HTTP/2. */
+export const http2Floods: readonly Flood[] = [
+  { name: "rapid reset", parts: (path) => everyStream(100_000, (id) => [request(id, path), reset(id)]) },
+  {
+    name: "resets that the server is provoked to send",
+    parts: (path) =>
+      everyStream(100_000, (id) => [request(id, path), frame(type.windowUpdate, 0, id, Buffer.alloc(4))]),
+  },
+  { name: "endless CONTINUATION", parts: endlessContinuation },
+  { name: "PING", isDeaf: true, parts: () => repeated(2_000_000, frame(type.ping, 0, 0, Buffer.alloc(8))) },
+  { name: "SETTINGS", isDeaf: true, parts: () => repeated(2_000_000, frame(type.settings, 0, 0)) },
+  { name: "HPACK bomb", endsConnection: false, parts: hpackBomb },
+  { name: "empty DATA", endsConnection: false, parts: emptyData },
+];
+
+function* everyStream(count: number, framesOf: (id: number) => readonly Buffer[]): Generator<Buffer> {
+  for (let first = 0; first < count; first += perPart) {
+    const frames = Array.from({ length: perPart }, (_, at) => framesOf(2 * (first + at) + 1)).flat();
+    yield Buffer.concat(frames);
+  }
+}
+
+function* repeated(count: number, one: Buffer): Generator<Buffer> {
+  const part = Buffer.concat(Array.from({ length: perPart }, () => one));
+  for (let sent = 0; sent < count; sent += perPart) yield part;
+}
+
+/** 64 MiB of headers that never end. */
+function* endlessContinuation(path: string): Generator<Buffer> {
+  yield frame(type.headers, 0, 1, requestBlock(path));
+  const block = Buffer.concat(Array.from({ length: 100 }, (_, at) => literal(`x-${at}`, "v".repeat(100))));
+  for (let sent = 0; sent < 64 * 1024 * 1024; sent += block.length) yield frame(type.continuation, 0, 1, block);
+}
+
+/** Each stream repeats an entry of 4,000 bytes of the dynamic table 10,000 times: 40 MB of headers in 10 kB. */
+function* hpackBomb(path: string): Generator<Buffer> {
+  const entry = Buffer.concat([Buffer.of(0x40), text("x"), text("v".repeat(4_000))]);
+  const repeats = Buffer.alloc(10_000, 0xbe);
+  for (let stream = 0; stream < 1_000; stream++) {
+    const block = Buffer.concat([requestBlock(path), ...(stream === 0 ? [entry] : []), repeats]);
+    yield frame(type.headers, endHeaders, 2 * stream + 1, block);
+  }
+}
+
+function* emptyData(path: string): Generator<Buffer> {
+  yield request(1, path);
+  yield* repeated(200_000, frame(type.data, 0, 1));
+}
+
+function request(id: number, path: string): Buffer {
+  return frame(type.headers, endHeaders, id, requestBlock(path));
+}
+
+function reset(id: number): Buffer {
+  return frame(type.reset, 0, id, Buffer.of(0, 0, 0, 8));
+}
+
+/** A frame of HTTP/2. */
+function frame(kind: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(kind, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Headers of a call by gRPC: indexed fields of the static table where it has them. */
+function requestBlock(path: string): Buffer {
+  const method = Buffer.of(0x83, 0x86);
+  const named = Buffer.concat([Buffer.of(0x04), text(path), Buffer.of(0x01), text("localhost")]);
+  return Buffer.concat([method, named, literal("content-type", "application/grpc"), literal("te", "trailers")]);
+}
+
+/** Not added to the dynamic table. */
+function literal(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.of(0), text(name), text(value)]);
+}
+
+/** Without Huffman's code; the length is an integer with a prefix of seven bits. */
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value);
+  if (bytes.length < 127) return Buffer.concat([Buffer.of(bytes.length), bytes]);
+  const rest = [];
+  let left = bytes.length - 127;
+  for (; left >= 128; left >>= 7) rest.push((left & 127) | 128);
+  return Buffer.concat([Buffer.of(127, ...rest, left), bytes]);
+}
+
+function frameReader(onFrame: (kind: number, payload: Buffer) => void): (chunk: Buffer) => void {
+  let waiting = Buffer.alloc(0);
+  return (chunk) => {
+    waiting = Buffer.concat([waiting, chunk]);
+    while (waiting.length >= 9) {
+      const end = 9 + waiting.readUIntBE(0, 3);
+      if (waiting.length < end) return;
+      onFrame(waiting.readUInt8(3), waiting.subarray(9, end));
+      waiting = waiting.subarray(end);
+    }
+  };
+}

@@ -1,0 +1,41 @@
+/**
+ * Tests that pages on security name, as `FILE.test.ts`: "words of the test's title" in their tables. Each must be there, and on pages that
+ * promise a test for every row, no row may be without one.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const directory = "docs/security";
+/** Each row of a table with a column of tests names one. */
+const promising = ["advisories.md", "limits.md", "model.md"];
+
+/** What is wrong, each with its page. */
+export function namedTestProblems(root: string): readonly string[] {
+  const pages = readdirSync(join(root, directory)).filter((name) => name.endsWith(".md"));
+  return pages.flatMap((name) => {
+    const text = readFileSync(join(root, directory, name), "utf8");
+    const missing = namedTests(text).flatMap(({ file, title }) => {
+      const path = join(root, file);
+      const isThere = existsSync(path) && readFileSync(path, "utf8").includes(title);
+      return isThere ? [] : [`${directory}/${name}: ${file} has no test "${title}"`];
+    });
+    const bare = promising.includes(name) ? rowsWithoutTest(text) : [];
+    return [...missing, ...bare.map((row) => `${directory}/${name}: the row "${row}" names no test`)];
+  });
+}
+
+/** Files and words of titles, in the order of the page. */
+export function namedTests(text: string): readonly { readonly file: string; readonly title: string }[] {
+  return [...text.matchAll(/`([^`\s]+\.test\.ts)`: "([^"]+)"/g)].map(([, file = "", title = ""]) => ({ file, title }));
+}
+
+/** The first cells of rows below a head whose last cell is `test`. */
+export function rowsWithoutTest(text: string): readonly string[] {
+  let promises = false;
+  return text.split("\n").flatMap((line) => {
+    if (!line.startsWith("|")) promises = false;
+    else if (/\| test \|$/.test(line)) promises = true;
+    else if (promises && !line.startsWith("|---") && namedTests(line).length === 0) return [line.split("|")[1] ?? ""];
+    return [];
+  });
+}

@@ -133,7 +133,8 @@ describe("a serving certificate from ca", () => {
   });
 });
 
-describe("a serving certificate is renewed", () => {
+// Each waits for the next look at the clock, a second away.
+describe("a serving certificate is renewed", { concurrency: true }, () => {
   /** With a clock that is set on: the certificate has a day. */
   async function setUpClock(answer: Parameters<typeof setUp>[0]) {
     const clock = { aheadMs: 0 };

@@ -1,10 +1,10 @@
 /** Replicas that share nothing but the bus and the key have one root; the bus has no key of the mesh. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { connectBus, createSeal } from "@flotilla/bus";
+import { connectBus, createPublisher, createSeal } from "@flotilla/bus";
 import { noopLogger } from "@flotilla/runtime";
 import { startCa } from "../main.fixture.ts";
 import { askAs } from "../raw-request.fixture.ts";
@@ -51,6 +51,11 @@ describe("a self-signed root on the bus", () => {
     const sealKeyFile = join(directory, "seal.key");
     await writeFile(sealKeyFile, "0123456789abcdef0123456789abcdef");
     const env = { BUS_URL: busUrl, SEAL_KEY_FILE: sealKeyFile, CA_SELF_SIGNED_STORE: "bus" };
+    // A ca waits some seconds for the mesh: one that nobody has configured is known at once.
+    const seal = createSeal(await readFile(sealKeyFile));
+    await using authentic = await connectBus({ url: busUrl, clientName: "test", seal, log: noopLogger }, stop.signal);
+    const controller = { bus: authentic, publisher: "config-controller", seal, log: noopLogger, nowMs: Date.now };
+    await createPublisher(controller).synchronize([]);
     await using first = await startCa(env);
     await using second = await startCa(env);
     assert.equal(second.rootsPem, first.rootsPem);

@@ -39,8 +39,13 @@ async function keep(server: Server, version: string, definition: Definition, loo
   const stop = new AbortController();
   const options = { api: server.api, definitions: [definition], version, log: noopLogger, everyMs: 1 };
   const before = server.looks;
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
   const running = keepDefinitions(options, stop.signal);
-  await Promise.race([running, until(() => server.looks >= before + looks, soon("looks"))]);
+  running.then(over, over);
+  await until(() => isOver || server.looks >= before + looks, soon("looks"));
   stop.abort();
   await running;
 }

@@ -4,6 +4,7 @@ import type { ScenarioResult } from "./scenarios/run.ts";
 import type { Scenario, ScenarioProxy } from "./scenarios/scenario.ts";
 
 const sidecarGroups: readonly string[] = [
+  "ambient",
   "services",
   "serviceentry",
   "virtualservice",
@@ -24,10 +25,22 @@ const sidecarGroups: readonly string[] = [
 const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
   sidecar: new Set(sidecarGroups),
   router: new Set([
-    ...["envoyfilter", "extensions", "gateway-api", "gateways", "ingress", "large", "locality", "mesh", "security"],
+    ...[
+      "ambient",
+      "envoyfilter",
+      "extensions",
+      "gateway-api",
+      "gateways",
+      "ingress",
+      "large",
+      "locality",
+      "mesh",
+      "security",
+    ],
     ...["serviceentry", "virtualservice"],
   ]),
   grpc: new Set(["grpc"]),
+  waypoint: new Set(["ambient"]),
   ztunnel: new Set(["ambient"]),
 };
 

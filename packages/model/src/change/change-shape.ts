@@ -101,6 +101,7 @@ const endpoint = objectOf(
     subdomain: text,
     nodeName: text,
     sendUnhealthy: flag,
+    takesHbone: flag,
     isClusterOnly: flag,
     definedBy: text,
   },

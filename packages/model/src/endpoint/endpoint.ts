@@ -22,6 +22,8 @@ export interface Endpoint {
   readonly weight: number;
   /** `istio` (it takes mutual TLS) or `disabled`. */
   readonly tlsMode: "istio" | "disabled" | string;
+  /** HBONE is ended for it, by itself or by the ztunnel of its node. */
+  readonly takesHbone?: boolean;
   readonly namespace: string;
   readonly workloadName: string;
   readonly hostname?: string;

@@ -6,6 +6,7 @@ export interface GatewayApiSpec {
   readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
   readonly listeners?: readonly {
     readonly port?: number;
+    readonly protocol?: string;
     readonly tls?: { readonly options?: Readonly<Record<string, string>> };
   }[];
 }
@@ -17,19 +18,23 @@ export interface NetworkGateway {
   readonly clusterId: string;
   readonly address: string;
   readonly port: number;
+  /** It takes HBONE there, and no TLS of sidecars. */
+  readonly isHbone?: boolean;
 }
 
 export interface GatewayOfNetwork {
   readonly network: string;
   readonly addresses: readonly string[];
   readonly ports: readonly number[];
+  /** Where it takes HBONE, among others than `ports`. */
+  readonly hbonePorts: readonly number[];
 }
 
 const networkLabel = "topology.istio.io/network";
 const portLabel = "networking.istio.io/gatewayPort";
 const usualPort = "15443";
 
-/** Undefined without the label of a network, an address that it names itself, or a listener that leads to services by their SNI. */
+/** Undefined without the label of a network, an address that it names itself, or a listener that leads to services by their SNI or takes HBONE. */
 export function gatewayOfNetwork(labels: Labels, spec: GatewayApiSpec): GatewayOfNetwork | undefined {
   const network = labels[networkLabel] ?? "";
   const addresses = (spec.addresses ?? []).flatMap(({ type = "IPAddress", value = "" }) =>
@@ -41,5 +46,9 @@ export function gatewayOfNetwork(labels: Labels, spec: GatewayApiSpec): GatewayO
       tls?.options?.["gateway.istio.io/listener-protocol"]?.toLowerCase() === "auto-passthrough";
     return port !== undefined && tls !== undefined && (isAutoPassthrough || String(port) === expected) ? [port] : [];
   });
-  return network === "" || addresses.length === 0 || ports.length === 0 ? undefined : { network, addresses, ports };
+  const hbonePorts = (spec.listeners ?? []).flatMap(({ port, protocol }) =>
+    protocol === "HBONE" && port !== undefined ? [port] : [],
+  );
+  if (network === "" || addresses.length === 0 || ports.length + hbonePorts.length === 0) return undefined;
+  return { network, addresses, ports, hbonePorts };
 }

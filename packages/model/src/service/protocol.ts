@@ -50,5 +50,6 @@ export function isTls(protocol: Protocol): boolean {
 }
 
 export function isUnsupported(protocol: Protocol): boolean {
-  return protocol === "Unsupported";
+  // A waypoint's own port: callers that are no ztunnels may speak anything.
+  return protocol === "Unsupported" || protocol === "HBONE";
 }

@@ -13,6 +13,15 @@ export const localityLabel = "istio-locality";
 /** The label by which a workload states whether it accepts mutual TLS. */
 export const tlsModeLabel = "security.istio.io/tlsMode";
 
+const tunnelLabel = "networking.istio.io/tunnel";
+const redirectionAnnotation = "ambient.istio.io/redirection";
+
+/** Marks workloads that end HBONE by themselves or are captured by the ztunnel of their node. */
+export function hboneTrait(labels: Labels, annotations: Labels): { readonly takesHbone?: true } {
+  const takesHbone = labels[tunnelLabel] === "http" || annotations[redirectionAnnotation] === "enabled";
+  return takesHbone ? { takesHbone } : {};
+}
+
 interface Placement {
   readonly clusterId: string;
   readonly locality: string;

@@ -2,6 +2,7 @@
 import type { Endpoint, Labels } from "@flotilla/model";
 import type { KubeNode, KubePod } from "../kube.ts";
 import {
+  hboneTrait,
   localityLabel,
   localityOfLabel,
   networkLabel,
@@ -33,6 +34,7 @@ export type Workload = Pick<
   | "locality"
   | "clusterId"
   | "tlsMode"
+  | "takesHbone"
   | "namespace"
   | "workloadName"
   | "hostname"
@@ -56,6 +58,7 @@ export function podWorkload(pod: KubePod, context: EndpointContext): Workload {
     locality,
     clusterId: context.clusterId,
     tlsMode: tlsMode(own),
+    ...hboneTrait(own, metadata.annotations ?? {}),
     namespace,
     workloadName: workloadName(pod),
     ...(subdomain === "" ? {} : { hostname: spec.hostname || metadata.name, subdomain }),

@@ -1,7 +1,7 @@
 /** WorkloadEntries, standing alone or within a ServiceEntry: machines outside of Kubernetes. */
 import { type Config, isIpAddress, type Labels } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
-import { localityLabel, localityOfLabel, placedLabels, spiffeId, tlsModeLabel } from "./endpoint-traits.ts";
+import { hboneTrait, localityLabel, localityOfLabel, placedLabels, spiffeId, tlsModeLabel } from "./endpoint-traits.ts";
 import type { EndpointContext, Workload } from "./pod.ts";
 
 /** A pod or a WorkloadEntry that services may select by its labels. */
@@ -31,7 +31,10 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
   const address = entryAddress(spec);
   return {
     kind: "WorkloadEntry",
-    workload: entryWorkload(spec, entry.key.name, entry.key.namespace, context),
+    workload: {
+      ...entryWorkload(spec, entry.key.name, entry.key.namespace, context),
+      ...hboneTrait(spec.labels ?? {}, entry.annotations),
+    },
     addresses: [address],
     weight: spec.weight ?? 0,
     // A socket has no ports.
@@ -61,6 +64,7 @@ export function entryWorkload(
     locality,
     clusterId: context.clusterId,
     tlsMode: entryTlsMode(own, spec.serviceAccount),
+    ...hboneTrait(own, {}),
     namespace,
     workloadName: name,
   };

@@ -13,22 +13,13 @@ import {
   type SettingsOf,
   text,
 } from "@flotilla/runtime/settings";
+import { ambientFeatures } from "./ambient-features.ts";
 
 const scopeFeatures = {
   domainSuffix: text({
     env: "DOMAIN_SUFFIX",
     default: "cluster.local",
     sentence: "DNS suffix of Kubernetes services.",
-  }),
-  ambient: flag({
-    env: "PILOT_ENABLE_AMBIENT",
-    default: false,
-    sentence: "ztunnels and waypoints are served; service-controller needs it too.",
-  }),
-  ambientMultiNetwork: flag({
-    env: "AMBIENT_ENABLE_MULTI_NETWORK",
-    default: false,
-    sentence: "Workloads of other networks are reached through the gateways of their network, by HBONE.",
   }),
   dualStack: flag({
     env: "ISTIO_DUAL_STACK",
@@ -282,6 +273,7 @@ const securityFeatures = {
 export const featureSettings = {
   ...scopeFeatures,
   ...endpointFeatures,
+  ...ambientFeatures,
   ...filterFeatures,
   ...routeFeatures,
   ...clusterFeatures,

@@ -23,3 +23,11 @@ export function datagramAddress(address: string, port: number): Address {
 export function pipeAddress(path: string): Address {
   return create(AddressSchema, { address: { case: "pipe", value: { path } } });
 }
+
+/** A listener of the same Envoy. @param endpointId what makes it different from others that lead there */
+export function internalAddress(listener: string, endpointId = ""): Address {
+  const addressNameSpecifier = { case: "serverListenerName" as const, value: listener };
+  return create(AddressSchema, {
+    address: { case: "envoyInternalAddress", value: { addressNameSpecifier, endpointId } },
+  });
+}

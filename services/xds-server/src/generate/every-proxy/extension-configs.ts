@@ -24,7 +24,9 @@ import { WasmSchema as NetworkWasmSchema } from "@flotilla/proto/envoy/extension
 import { FailurePolicy, type PluginConfig, PluginConfigSchema } from "@flotilla/proto/envoy/extensions/wasm/v3/wasm_pb";
 import type { WasmConfig } from "@flotilla/proto/extensions/v1alpha1/traffic_extension_pb";
 import { EnvValueSource, FailStrategy, PullPolicy } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
-import { trafficExtensions } from "../../snapshot/scope/traffic-extensions.ts";
+import { serviceText } from "../../snapshot/row-index.ts";
+import { type Extension, trafficExtensions } from "../../snapshot/scope/traffic-extensions.ts";
+import { waypointServices } from "../../snapshot/scope/waypoint-services.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { extensionConfigPatching } from "../select/patching.ts";
@@ -47,7 +49,7 @@ export const extensionConfigs = createGenerator<ExtensionConfigInputs, TypedExte
   typeUrl: typeUrl.extensionConfig,
   schema: TypedExtensionConfigSchema,
   select: (view, name) => {
-    const extension = view.read(trafficExtensions).find(({ resourceName }) => resourceName === name);
+    const extension = extensionNamed(view, name);
     if (extension === undefined || extension.config.kind !== "wasm") return undefined;
     const { pluginName, resourceVersion, namespace, object, config } = extension;
     const { layer, wasm, url } = config;
@@ -65,6 +67,16 @@ export const extensionConfigs = createGenerator<ExtensionConfigInputs, TypedExte
   build: (inputs) => create(TypedExtensionConfigSchema, { name: inputs.name, typedConfig: typedConfig(inputs) }),
   patching: extensionConfigPatching,
 });
+
+/** A waypoint has those of each service behind it. */
+function extensionNamed(view: View, name: string): Extension | undefined {
+  const services = view.proxy.type === "waypoint" ? view.read(waypointServices) : [];
+  for (const subject of ["" as const, ...services.map((service) => serviceText.write(service))]) {
+    const found = view.read(trafficExtensions, subject).find(({ resourceName }) => resourceName === name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
 
 /** Only Secrets of the object's own namespace, and only for callers who proved who they are; empty for none. */
 function pullSecretOf(view: View, namespace: string, name: string): string {

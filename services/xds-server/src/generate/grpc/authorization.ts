@@ -19,7 +19,7 @@ import { query } from "../../snapshot/view.ts";
 import { neverPolicy, rulePolicy } from "../envoy/filters/authz/rbac.ts";
 
 export const serverAuthorization = query<readonly HttpFilter[]>("grpc-authorization", (view) => {
-  const policies = view.read(authorizationPolicies);
+  const policies = view.read(authorizationPolicies, "");
   const of = (action: Action) => policies.filter(({ spec }) => spec.action === action);
   const denied = policiesByName(of(Action.DENY), RBAC_Action.DENY);
   const allowed = policiesByName(of(Action.ALLOW), RBAC_Action.ALLOW);

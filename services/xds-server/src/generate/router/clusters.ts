@@ -10,11 +10,18 @@ import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { Context } from "../patch/patch.ts";
 import { clusterTarget, outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
+import {
+  buildTunnelCluster,
+  selectTunnelCluster,
+  type TunnelClusterInputs,
+  tunnelClusterNames,
+} from "../select/hbone.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { clusterPatching } from "../select/patching.ts";
 
 type ClusterInputs =
   | OutboundClusterInputs
+  | TunnelClusterInputs
   | { readonly kind: "black-hole"; readonly connectTimeout: Duration | undefined };
 
 export const routerClusters = createGenerator<ClusterInputs, Cluster>({
@@ -23,13 +30,18 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
   names: (view) => [
     ...view.read(outboundClusterNames),
     "BlackHoleCluster",
+    ...view.read(tunnelClusterNames),
     ...(view.read(passesCallersTls) ? view.read(passingClusterNames) : []),
   ],
-  select: (view, name) =>
-    name === "BlackHoleCluster" ? { kind: "black-hole", connectTimeout: view.mesh.connectTimeout } : undefined,
+  select: (view, name) => {
+    if (name === "BlackHoleCluster") return { kind: "black-hole", connectTimeout: view.mesh.connectTimeout };
+    return view.read(tunnelClusterNames).includes(name) ? selectTunnelCluster(view, name) : undefined;
+  },
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
-  build: (inputs) =>
-    inputs.kind === "outbound" ? buildOutboundCluster(inputs) : blackHoleCluster(inputs.connectTimeout),
+  build: (inputs) => {
+    if (inputs.kind === "tunnel") return buildTunnelCluster(inputs);
+    return inputs.kind === "outbound" ? buildOutboundCluster(inputs) : blackHoleCluster(inputs.connectTimeout);
+  },
   patching: clusterPatching("router", () => ({ context: Context.GATEWAY, hosts: [] })),
 });
 

@@ -6,6 +6,12 @@ import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { Context } from "../patch/patch.ts";
 import { authorizationFilters } from "../select/authorization.ts";
+import {
+  buildTunnelListener,
+  selectTunnelListener,
+  type TunnelListenerInputs,
+  tunnelListenerNames,
+} from "../select/hbone-listeners.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
 import { serverFiles } from "../select/mesh-tls.ts";
 import { listenerPatching } from "../select/patching.ts";
@@ -23,12 +29,13 @@ function fetchesOnDemand(view: View, { chains }: RouterListenerPlan): boolean {
   return new Set(chains.map(({ tls }) => tls?.credentialName)).size > limit && view.proxy.supports(onDemandSelector);
 }
 
-export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
+export const routerListeners = createGenerator<RouterListenerInputs | TunnelListenerInputs, Listener>({
   typeUrl: typeUrl.listener,
   label: "router ",
   schema: ListenerSchema,
-  names: (view) => view.read(routerListenerNames),
+  names: (view) => [...view.read(routerListenerNames), ...view.read(tunnelListenerNames)],
   select: (view, name) => {
+    if (view.read(tunnelListenerNames).includes(name)) return selectTunnelListener(view, name);
     const plan = view.read(routerListenerPlan, name);
     return (
       plan && {
@@ -36,7 +43,7 @@ export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
         traits: view.read(listenerTraits),
         edge: view.read(edgeTraits),
         takesProxyProtocol: view.read(takesProxyProtocol),
-        authorization: view.read(authorizationFilters),
+        authorization: view.read(authorizationFilters, ""),
         files: view.read(serverFiles),
         tlsDefaults: view.mesh.tlsDefaults,
         compliance: view.feature("compliancePolicy"),
@@ -45,6 +52,6 @@ export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
       }
     );
   },
-  build: buildRouterListener,
+  build: (inputs) => ("kind" in inputs ? buildTunnelListener(inputs) : buildRouterListener(inputs)),
   patching: listenerPatching("router", () => Context.GATEWAY),
 });

@@ -6,14 +6,14 @@ import {
   AccessLogSchema,
 } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { ExpressionFilterSchema } from "@flotilla/proto/envoy/extensions/access_loggers/filters/cel/v3/cel_pb";
-import { effectiveAccessLogging, type LogProvider, type TrafficSide } from "../../snapshot/scope/telemetry.ts";
+import { effectiveAccessLogging, type LogProvider, type TelemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { fileLog, type Log } from "../envoy/filters/file-log.ts";
 import type { AccessLogs } from "../envoy/listeners/listener-traits.ts";
 import { providerLog } from "./log-provider.ts";
 
-export const accessLogs = query<AccessLogs, TrafficSide>("access-logs", (view, side) => {
-  const logs = logsOf(view, view.read(effectiveAccessLogging, side));
+export const accessLogs = query<AccessLogs, TelemetryScope>("access-logs", (view, scope) => {
+  const logs = logsOf(view, view.read(effectiveAccessLogging, scope));
   return {
     connection: logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter))),
     listener: (view.mesh.disableEnvoyListenerLog ? [] : logs).map(({ log, filter }) =>

@@ -2,12 +2,14 @@
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { authorizationPolicies } from "../../snapshot/scope/authn.ts";
-import { query } from "../../snapshot/view.ts";
+import type { PolicySubject } from "../../snapshot/scope/policy-targets.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import {
   authorizationHttpFilters,
   authorizationNetworkFilters,
   customProvider,
 } from "../envoy/filters/authz/filters.ts";
+import type { CallersBy } from "../envoy/filters/authz/rule.ts";
 import type { PolicyFilters } from "../envoy/filters/extension-filters.ts";
 import { jwtFilters } from "./jwt.ts";
 import { authorizer } from "./outside-service.ts";
@@ -17,15 +19,25 @@ export interface AuthorizationFilters {
   readonly network: PolicyFilters<Filter>;
 }
 
-export const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {
-  const policies = view.read(authorizationPolicies);
+export const authorizationFilters = query<AuthorizationFilters, PolicySubject>(
+  "authorization-filters",
+  (view, subject) => filtersOf(view, subject, view.proxy.type === "waypoint" ? "tunnel" : "certificate"),
+);
+
+/** Of a sidecar's own workload, for connections within HBONE tunnels. */
+export const tunnelAuthorizationFilters = query<AuthorizationFilters>("tunnel-authorization-filters", (view) =>
+  filtersOf(view, "", "tunnel"),
+);
+
+function filtersOf(view: View, subject: PolicySubject, callersBy: CallersBy): AuthorizationFilters {
+  const policies = view.read(authorizationPolicies, subject);
   const provider = customProvider(policies);
   const asked = provider === undefined ? undefined : authorizer(view, provider);
-  const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked };
+  const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked, callersBy };
   // Policies may ask for what a token says.
-  const http = authorizationHttpFilters(inputs, jwtFilters(view));
+  const http = authorizationHttpFilters(inputs, jwtFilters(view, subject));
   return { http, network: authorizationNetworkFilters(inputs) };
-});
+}
 
 export const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
   ...new Set([mesh.trustDomain, ...mesh.trustDomainAliases]),

@@ -12,6 +12,7 @@ import {
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { routedServices } from "../../snapshot/scope/routed-services.ts";
 import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { waypointDestinations } from "../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type ClusterTarget, identicalTarget } from "./cluster-target.ts";
 import { isResolvedByProxy } from "./discovery-type.ts";
@@ -22,6 +23,11 @@ export const outboundClusterNames = query<readonly string[]>("outbound-cluster-n
   const services = view.proxy.type === "router" ? routedServices(view) : visibleServices(view);
   return services.flatMap((service) => namesOfService(view, service, false));
 });
+
+/** Of the services that a waypoint calls itself. */
+export const waypointOutboundNames = query<readonly string[]>("waypoint-outbound-names", (view) =>
+  view.read(waypointDestinations).flatMap((service) => namesOfService(view, service, false)),
+);
 
 /** Those that a gateway between networks distinguishes by their server name, of the mesh's own services. */
 export const passingClusterNames = query<readonly string[]>("passing-cluster-names", (view) =>

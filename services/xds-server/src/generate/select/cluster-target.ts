@@ -1,6 +1,7 @@
 /** What the name of an outbound cluster means to a proxy. */
 import type { ClusterName, Config, Service, ServicePort } from "@flotilla/model";
 import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { Layer } from "./vip-cluster.ts";
 
 export interface ClusterTarget {
   readonly name: ClusterName;
@@ -11,6 +12,8 @@ export interface ClusterTarget {
   readonly rule: Config<DestinationRule> | undefined;
   /** Of a gateway between networks: the caller's own TLS is passed on to an endpoint that ends it. */
   readonly passesTls: boolean;
+  /** What a waypoint carries to a service behind it. */
+  readonly layer?: Layer;
 }
 
 /** By service, rule and name, so that whoever means the same finds the identical target. */

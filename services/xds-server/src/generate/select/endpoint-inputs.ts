@@ -7,9 +7,11 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { discoverableEndpoints, networkGateways } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { callsOtherNetworks, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type EndpointInputs, noLocality } from "../envoy/endpoints/endpoint-inputs.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
+import { ingressWaypoint } from "./ingress-waypoint.ts";
 import { localityChoice } from "./locality-setting.ts";
 import { keepsSessions } from "./persistent-session.ts";
 import { clusterPolicy } from "./traffic-policy.ts";
@@ -19,12 +21,13 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
   const { name: clusterName, service, port, subset, rule } = target;
   const policy = clusterPolicy(view, target);
   const gateways = view.read(networkGateways);
+  const ingress = ingressWaypoint(view, target);
   return {
     clusterName,
-    shards: discoverableEndpoints(view, service),
-    portName: isPoolService(service.labels) ? undefined : port.name,
-    portNumber,
-    subset: JSON.stringify(subsetLabels(rule, subset)),
+    shards: discoverableEndpoints(view, ingress?.service ?? service),
+    portName: ingress?.portName ?? (isPoolService(service.labels) ? undefined : port.name),
+    portNumber: ingress === undefined ? portNumber : 0,
+    subset: ingress === undefined ? JSON.stringify(subsetLabels(rule, subset)) : "{}",
     sendsUnhealthy: sendsUnhealthy(view, service, policy),
     keepsSessions: keepsSessions(view, service.labels),
     namesWorkloads: view.feature("endpointTelemetryLabel") && view.feature("telemetryLabel"),
@@ -32,11 +35,20 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
     ...meshTls(view, target),
     needsMeshTls: target.passesTls,
     isDualStack: view.feature("dualStack"),
+    tunnels: tunnelUse(view, target),
+    behindWaypoint: ingress?.destination ?? "",
+    remoteTarget: callsOtherNetworks(view) ? `${service.hostname}:${port.number}` : "",
     network: gateways.size === 0 ? "" : view.proxy.network,
     networkView: view.read(networkView),
     gateways,
     ...localityInputs(view, service, policy),
   };
+}
+
+function tunnelUse(view: View, { layer, passesTls }: ClusterTarget): EndpointInputs["tunnels"] {
+  if (layer !== undefined) return "waypoint";
+  if (passesTls || !sendsHbone(view)) return "none";
+  return view.feature("preferHbone") ? "preferred" : "without-mesh-tls";
 }
 
 /** Gateways between networks lead to their own network only. */

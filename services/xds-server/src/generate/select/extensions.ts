@@ -1,16 +1,17 @@
 /** The filters of a proxy's WasmPlugins and TrafficExtensions, for whichever filter chain they match. */
 import { FailStrategy } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
 import { WorkloadMode } from "@flotilla/proto/type/v1beta1/selector_pb";
+import type { PolicySubject } from "../../snapshot/scope/policy-targets.ts";
 import { type Extension, trafficExtensions } from "../../snapshot/scope/traffic-extensions.ts";
 import { query } from "../../snapshot/view.ts";
 import type { ExtensionFilter } from "../envoy/filters/extension-filters.ts";
 
 /** Equal as long as chains would have the same filters, whatever changes in the configuration of one. */
-export const extensionFilters = query<readonly ExtensionFilter[]>(
+export const extensionFilters = query<readonly ExtensionFilter[], PolicySubject>(
   "extension-filters",
-  (view) =>
+  (view, subject) =>
     view
-      .read(trafficExtensions)
+      .read(trafficExtensions, subject)
       .filter(hasEffect)
       .map(({ resourceName: name, phase, match, config }) => ({
         name,

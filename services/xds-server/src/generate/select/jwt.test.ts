@@ -36,7 +36,7 @@ function sourceOf(rule: Readonly<Record<string, string>>, { mode = "istiod", fet
     servicesByHost: (name: string) => (name === host ? [{ hostname: name }] : []),
     feature: (name: string) => (name === "remoteJwks" ? mode : assert.fail(name)),
   } as unknown as View;
-  const [filter = assert.fail("no filter")] = jwtFilters(view);
+  const [filter = assert.fail("no filter")] = jwtFilters(view, "");
   assert.ok(filter.configType.case === "typedConfig");
   const { providers } = anyToJson(filter.configType.value) as unknown as {
     providers: Readonly<Record<string, Source>>;

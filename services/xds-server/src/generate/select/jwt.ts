@@ -4,13 +4,14 @@ import { clusterName } from "@flotilla/model";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import type { JWTRule } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
 import { type TokenRule, tokenRules } from "../../snapshot/scope/authn.ts";
+import type { PolicySubject } from "../../snapshot/scope/policy-targets.ts";
 import type { View } from "../../snapshot/view.ts";
 import { jwtFilter, type KeySource } from "../envoy/filters/jwt-filter.ts";
 
 /** None where no RequestAuthentication has a rule for the workload. */
-export function jwtFilters(view: View): readonly HttpFilter[] {
-  const rules = view.read(tokenRules).map((one) => ({ rule: one.rule, keys: keySource(view, one) }));
-  return rules.length === 0 ? [] : [jwtFilter(rules, view.proxy.type === "router")];
+export function jwtFilters(view: View, subject: PolicySubject): readonly HttpFilter[] {
+  const rules = view.read(tokenRules, subject).map((one) => ({ rule: one.rule, keys: keySource(view, one) }));
+  return rules.length === 0 ? [] : [jwtFilter(rules, view.proxy.type !== "sidecar")];
 }
 
 /**

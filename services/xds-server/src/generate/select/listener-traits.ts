@@ -7,7 +7,7 @@ import {
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { keepsRouteSessions } from "../../snapshot/scope/routes-with-filters.ts";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
-import { effectiveTracing, type TrafficSide } from "../../snapshot/scope/telemetry.ts";
+import { effectiveTracing, type TelemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import type { ProtocolFilters } from "../envoy/filters/network-filters.ts";
@@ -47,7 +47,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     samplesByRequestId: view.read(requestIds),
     stats: view.read(statsOfBothSides),
     accessLogs: view.read(logsOfBothSides),
-    extensions: view.read(extensionFilters),
+    extensions: view.read(extensionFilters, ""),
     sessions: view.feature("persistentSessionFilter") || view.read(keepsRouteSessions),
     ...view.read(fallback),
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
@@ -107,8 +107,8 @@ const requestIds = query("request-ids", (view) => ({
   outbound: view.read(effectiveTracing, "outbound").samplesByRequestId,
 }));
 
-const tracingTraits = query<TracingTraits | undefined, TrafficSide>("tracing-traits", (view, side) => {
-  const { disabled, isStated, provider, sampling, customTags, istioTags } = view.read(effectiveTracing, side);
+export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("tracing-traits", (view, scope) => {
+  const { disabled, isStated, provider, sampling, customTags, istioTags } = view.read(effectiveTracing, scope);
   const isWanted = provider === "" ? !isStated && view.mesh.enableTracing : true;
   const collector = provider === "" ? undefined : tracingProvider(view, provider);
   if (disabled || !isWanted || (provider !== "" && collector === undefined)) return undefined;
@@ -121,6 +121,7 @@ const tracingTraits = query<TracingTraits | undefined, TrafficSide>("tracing-tra
     customTags: customTags ?? own?.customTags,
     sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
     spawnsUpstreamSpan: collector !== undefined && (collector.spawnsUpstreamSpan || view.proxy.type === "router"),
+    tagsPeers: view.proxy.type === "waypoint",
     canonicalService: canonicalService(view),
     canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
     clusterId: view.proxy.metadataText("CLUSTER_ID") || "unknown",

@@ -1,14 +1,18 @@
 /** What the cluster of one port, or subset, of a service in scope is made of. */
 import { isPoolService, parentsAnnotation } from "@flotilla/gateway-api";
+import { isUnsupported, type Service } from "@flotilla/model";
 import { MeshConfig_H2UpgradePolicy as MeshUpgrade } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { meshNetwork } from "../../snapshot/ambient/namespaces.ts";
 import { clientCredential } from "../../snapshot/scope/gateway-credentials.ts";
+import { opensTunnels } from "../../snapshot/scope/hbone.ts";
 import type { View } from "../../snapshot/view.ts";
 import { rulePath } from "../envoy/clusters/cluster-parts.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
+import { endsTunnelsItself } from "../envoy/endpoints/tunnels.ts";
 import { statName } from "../envoy/stat-name.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 import { clusterTraits } from "./cluster-traits.ts";
@@ -22,7 +26,7 @@ import { automaticTlsMode, clientFiles, upstreamIdentities } from "./upstream-id
 
 /** Asks about the proxy only what proxies with the same target mostly answer alike. */
 export function selectOutboundCluster(view: View, target: ClusterTarget): OutboundClusterInputs {
-  const { name, service, port, subset, rule, passesTls } = target;
+  const { name, service, port, subset, rule, passesTls, layer = "" } = target;
   const traits = view.read(clusterTraits);
   const { mesh } = view;
   const policy = clusterPolicy(view, target);
@@ -32,7 +36,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
   return {
     kind: "outbound",
     name,
-    altStatName: `${isDynamic ? name : statName(mesh.outboundClusterStatName, name, { hostname: service.hostname, service, subset, port })};`,
+    altStatName: `${isDynamic || layer !== "" ? name : statName(mesh.outboundClusterStatName, name, { hostname: service.hostname, service, subset, port })};`,
     service,
     port,
     subset,
@@ -41,18 +45,21 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     rule: rule && rulePath(rule.key),
     mayUseSecrets:
       namesSecret(policy) &&
-      (closesWithoutRoots(view, policy) || selectsWorkloads(rule) || view.proxy.type === "router"),
+      (closesWithoutRoots(view, policy) || selectsWorkloads(rule) || view.proxy.type !== "sidecar"),
     clientCredential: showsCertificate(rule, policy) ? view.read(clientCredential) : "",
     connectTimeout: policy?.connectionPool?.tcp?.connectTimeout ?? mesh.connectTimeout,
     keepalive: mesh.tcpKeepalive,
-    followsCallers: port.protocol === "Unsupported" && view.proxy.type !== "router",
+    followsCallers: isUnsupported(port.protocol) && view.proxy.type !== "router",
     meshUpgrades: mesh.h2UpgradePolicy === MeshUpgrade.UPGRADE,
     dnsRefreshRate: byDns ? mesh.dnsRefreshRate : undefined,
     ipMode: byDns || isDynamic ? resolvedFamilies(view) : "ipv4",
     isOriginalDestination,
     keepsResolution: byDns && isOriginalDestination && subset === "",
     isDynamic,
-    autoMtlsMatches: automaticTlsMode(view, target, isOriginalDestination),
+    autoMtlsMatches: layer === "" ? automaticTlsMode(view, target, isOriginalDestination) : "none",
+    hbone: hboneUse(view, target),
+    layer,
+    isAmbient: layer === "" && isAmbient(view, service),
     traits,
     // Names that are resolved as requests come are whoever answers to them. Source: istiod asked.
     subjectAltNames: isDynamic ? "" : upstreamIdentities(view, service).join("\n"),
@@ -62,6 +69,22 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     ...localityInputs(view, target, policy),
     endpoints: byDns && !isOriginalDestination ? endpointInputs(view, target, port.number) : undefined,
   };
+}
+
+function hboneUse(view: View, { layer, passesTls }: ClusterTarget): OutboundClusterInputs["hbone"] {
+  if (layer !== undefined) return "waypoint";
+  return !passesTls && opensTunnels(view) ? "by-endpoint" : "off";
+}
+
+/** Workloads whose tunnels end before a sidecar could read what callers say of themselves. */
+function isAmbient(view: View, service: Service): boolean {
+  if (!view.feature("ambient")) return false;
+  const endpoints = [...view.endpoints(service).values()].flat();
+  const network = view.read(meshNetwork);
+  return (
+    endpoints.length > 0 &&
+    endpoints.every((one) => one.takesHbone === true && (one.network === network || endsTunnelsItself(one)))
+  );
 }
 
 /** The proxy's type is asked for only where it makes a difference: other clusters are shared by routers and sidecars. */

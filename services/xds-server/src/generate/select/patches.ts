@@ -36,10 +36,16 @@ const heldPatches = query<readonly Patch[], Config<EnvoyFilter>>("held-patches",
 });
 
 export function contextsOf(view: View): readonly Context[] {
-  return contexts[view.proxy.type === "router" ? "router" : "sidecar"];
+  const { type } = view.proxy;
+  return contexts[type === "router" || type === "waypoint" ? type : "sidecar"];
 }
 
-const contexts = { router: [Context.GATEWAY], sidecar: [Context.SIDECAR_INBOUND, Context.SIDECAR_OUTBOUND] } as const;
+const contexts = {
+  router: [Context.GATEWAY],
+  // As in istiod: filters within tunnels are patched as those towards a workload are.
+  waypoint: [Context.SIDECAR_INBOUND],
+  sidecar: [Context.SIDECAR_INBOUND, Context.SIDECAR_OUTBOUND],
+} as const;
 
 interface HeldPatch {
   readonly patch: Patch;

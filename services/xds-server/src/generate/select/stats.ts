@@ -1,9 +1,12 @@
 /** Istio's own metrics: a filter that only proxies with Istio's extensions have. */
 import { ownValue } from "@flotilla/model";
 import { type Any, create, pack } from "@flotilla/proto";
-import { PluginConfigSchema } from "@flotilla/proto/contrib/envoy/extensions/filters/http/istio_stats/v3/istio_stats_pb";
+import {
+  PluginConfigSchema,
+  Reporter,
+} from "@flotilla/proto/contrib/envoy/extensions/filters/http/istio_stats/v3/istio_stats_pb";
 import { HttpFilterSchema } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import { effectiveMetrics, type TrafficSide } from "../../snapshot/scope/telemetry.ts";
+import { effectiveMetrics, type TelemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query } from "../../snapshot/view.ts";
 import { networkFilter } from "../envoy/filters/network-filters.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
@@ -11,13 +14,14 @@ import type { StatsFilters } from "../envoy/listeners/listener-traits.ts";
 
 const none: StatsFilters = { http: [], network: [] };
 
-export const statsFilters = query<StatsFilters, TrafficSide>("stats-filters", (view, side) => {
-  const found = view.read(effectiveMetrics, side);
+export const statsFilters = query<StatsFilters, TelemetryScope>("stats-filters", (view, scope) => {
+  const found = view.read(effectiveMetrics, scope);
   if (found === undefined || !view.proxy.supports(istioExtensions.stats)) return none;
   const [seconds, nanos] = found.reportingInterval ?? [];
   const config = create(PluginConfigSchema, {
     // The Host header of callers, of the workload's or from outside, is no name of a service that could be trusted.
-    disableHostHeaderFallback: side === "inbound" || view.proxy.type === "router",
+    disableHostHeaderFallback: scope !== "outbound" || view.proxy.type === "router",
+    ...(view.proxy.type === "waypoint" && { reporter: Reporter.SERVER_GATEWAY }),
     ...(seconds !== undefined && { tcpReportingDuration: { seconds: BigInt(seconds), nanos: nanos ?? 0 } }),
     metrics: found.metrics.map(({ key, isDropped, tags, removedTags }) => ({
       name: ownValue(names, key) ?? key,

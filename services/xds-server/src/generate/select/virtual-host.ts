@@ -1,8 +1,9 @@
 /** A virtual host of the mesh's own routes with its routes, encoded: those of a VirtualService, or the one that a service has without. */
 import { clusterName } from "@flotilla/model";
 import { create } from "@flotilla/proto";
-import { RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
-import { DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { type Route, RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import type { LoadBalancerSettings_ConsistentHashLB } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { DestinationSchema, type HTTPRetry } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type HostAndPort, hostAndPort } from "../../snapshot/row-index.ts";
 import { meshGateway } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -52,24 +53,40 @@ const encodedServiceRoutes = query<Uint8Array, HostAndPort>(
     // As everywhere in routes, hosts are in lower case. Source: corpus xds, TestMeshNetworking.
     const host = hostname.toLowerCase();
     const hash = consistentHashFor(view, create(DestinationSchema, { host: hostname, port: { number: Number(port) } }));
-    const policy = hash === undefined ? undefined : hashPolicy(hash);
-    const retries = retryPolicy(view.mesh.defaultHttpRetryPolicy);
-    const route = create(RouteSchema, {
-      name: "default",
-      match: everyPath,
-      decorator: { operation: `${inUrl(host)}:${port}/*` },
-      action: {
-        case: "route",
-        value: {
-          clusterSpecifier: { case: "cluster", value: clusterName("outbound", Number(port), "", host) },
-          timeout: zeroDuration,
-          maxGrpcTimeout: zeroDuration,
-          ...(retries && { retryPolicy: retries }),
-          ...(policy && { hashPolicy: [policy] }),
-        },
-      },
-    });
+    const cluster = clusterName("outbound", Number(port), "", host);
+    const retries = view.mesh.defaultHttpRetryPolicy;
+    const route = serviceRoute({ cluster, operation: `${inUrl(host)}:${port}`, hash, retries });
     return encodedFields(VirtualHostSchema, create(VirtualHostSchema, { routes: [route] }));
   },
   sameBytes,
 );
+
+export interface ServiceRouteInputs {
+  readonly cluster: string;
+  /** `host:port` of the service, for the names of trace spans. */
+  readonly operation: string;
+  readonly hash: LoadBalancerSettings_ConsistentHashLB | undefined;
+  /** The mesh's. */
+  readonly retries: HTTPRetry | undefined;
+}
+
+/** The one route of a service that no VirtualService speaks of. */
+export function serviceRoute({ cluster, operation, hash, retries }: ServiceRouteInputs): Route {
+  const policy = hash === undefined ? undefined : hashPolicy(hash);
+  const retry = retryPolicy(retries);
+  return create(RouteSchema, {
+    name: "default",
+    match: everyPath,
+    decorator: { operation: `${operation}/*` },
+    action: {
+      case: "route",
+      value: {
+        clusterSpecifier: { case: "cluster", value: cluster },
+        timeout: zeroDuration,
+        maxGrpcTimeout: zeroDuration,
+        ...(retry && { retryPolicy: retry }),
+        ...(policy && { hashPolicy: [policy] }),
+      },
+    },
+  });
+}

@@ -48,31 +48,47 @@ export const encodedVirtualServiceRoutes = query<EncodedRoutes, RoutesKey>(
   "virtual-service-routes",
   (view, argument) => {
     const { name, port, gateway, arrival } = routesText.read(argument);
-    const config = view.read(virtualService, name);
-    if (config === undefined) return encodedRoutes([]);
-    // For what it reports: the routes are the same.
-    view.read(unknownDestinations, name);
-    const place = { listenPort: Number(port), gateway, namespace: config.key.namespace };
-    return encodedRoutes(
-      virtualServiceRoutes(config.key, config.spec, {
-        listenPort: Number(port),
-        hasGatewaySemantics: hasGatewaySemantics(config.annotations),
-        hasSegmentPrefixes: hasSegmentPrefixes(config.annotations),
-        concerns: (match) => matchConcernsProxy(view, match, gateway),
-        serviceOf: (host) => destinationService(view, host, place),
-        sessionOf: (host) => destinationSession(view, host, place),
-        extraOf: (route) => config.extras?.get(route),
-        hashOf: (destination) => consistentHashFor(view, destination),
-        marksMirrored: !view.feature("disableShadowHostSuffix"),
-        defaultRetries: view.mesh.defaultHttpRetryPolicy,
-        arrivesByTls: arrival === "tls" || arrival === "http3",
-        bounds: arrival === "in-process" ? "stream-duration" : "grpc-timeout",
-        advertisesHttp3: arrival === "http3",
-      }),
-    );
+    return encodedRoutes(virtualServiceRouteList(view, name, { listenPort: Number(port), gateway, arrival }));
   },
   (a, b) => sameBytes(a.ahead, b.ahead) && sameBytes(a.last, b.last),
 );
+
+interface RouteListPlace {
+  readonly listenPort: number;
+  readonly gateway: string;
+  readonly arrival: Arrival;
+  /** What destinations mean where that isn't what they mean to every proxy. */
+  readonly destinations?: Required<Pick<ActionContext, "serviceOf" | "clusterOf">>;
+}
+
+/** None when no route concerns the proxy. */
+export function virtualServiceRouteList(
+  view: View,
+  name: VirtualServiceName,
+  { listenPort, gateway, arrival, destinations }: RouteListPlace,
+): readonly Route[] {
+  const config = view.read(virtualService, name);
+  if (config === undefined) return [];
+  // For what it reports: the routes are the same.
+  view.read(unknownDestinations, name);
+  const place = { listenPort, gateway, namespace: config.key.namespace };
+  return virtualServiceRoutes(config.key, config.spec, {
+    listenPort,
+    hasGatewaySemantics: hasGatewaySemantics(config.annotations),
+    hasSegmentPrefixes: hasSegmentPrefixes(config.annotations),
+    concerns: (match) => matchConcernsProxy(view, match, gateway),
+    serviceOf: destinations?.serviceOf ?? ((host) => destinationService(view, host, place)),
+    clusterOf: destinations?.clusterOf,
+    sessionOf: (host) => destinationSession(view, host, place),
+    extraOf: (route) => config.extras?.get(route),
+    hashOf: (destination) => consistentHashFor(view, destination),
+    marksMirrored: !view.feature("disableShadowHostSuffix"),
+    defaultRetries: view.mesh.defaultHttpRetryPolicy,
+    arrivesByTls: arrival === "tls" || arrival === "http3",
+    bounds: arrival === "in-process" ? "stream-duration" : "grpc-timeout",
+    advertisesHttp3: arrival === "http3",
+  });
+}
 
 function encodedRoutes(routes: readonly Route[]): EncodedRoutes {
   const last = routes.at(-1);
@@ -110,6 +126,8 @@ export function concernsProxy(view: View, head: VirtualServiceHead, port: number
 /** As in istiod, a match that names gateways is judged by these alone: its source labels and namespace are not looked at. */
 function matchConcernsProxy(view: View, match: MatchHead, gateway: string): boolean {
   if (match.gateways.length > 0) return match.gateways.includes(gateway);
+  // A waypoint's callers are of any workload: their labels are not known.
+  if (view.proxy.type === "waypoint" && Object.keys(match.sourceLabels).length > 0) return false;
   if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
   return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);
 }

@@ -30,6 +30,12 @@ import { Context } from "../patch/patch.ts";
 import { clusterTarget, outboundClusterNames } from "../select/cluster-names.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
 import { unknownHostsDnsCache } from "../select/dns.ts";
+import {
+  buildTunnelCluster,
+  selectTunnelCluster,
+  type TunnelClusterInputs,
+  tunnelClusterNames,
+} from "../select/hbone.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { clusterPatching } from "../select/patching.ts";
 import { meshPool } from "../select/traffic-policy.ts";
@@ -57,6 +63,7 @@ type ClusterInputs =
   | OutboundClusterInputs
   | InboundClusterInputs
   | FixedClusterInputs
+  | TunnelClusterInputs
   | ({ readonly kind: "unknown-hosts" } & UnknownHostsInputs);
 
 const fixedNames = ["BlackHoleCluster", "PassthroughCluster", "InboundPassthroughCluster"] as const;
@@ -69,6 +76,7 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
     ...fixedNames,
     ...(view.read(fallbackCluster) === unknownHostsCluster ? [unknownHostsCluster] : []),
     ...view.read(inboundClusterNames),
+    ...view.read(tunnelClusterNames),
   ],
   select,
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
@@ -92,6 +100,7 @@ function select(view: View, name: string): ClusterInputs | undefined {
       exchangesMetadata,
     };
   }
+  if (view.read(tunnelClusterNames).includes(name)) return selectTunnelCluster(view, name);
   const fixed = fixedNames.find((one) => one === name);
   if (fixed === undefined) return name.startsWith("inbound|") ? selectInboundCluster(view, name) : undefined;
   return {
@@ -114,6 +123,8 @@ function build(inputs: ClusterInputs): Cluster {
       return buildInboundCluster(inputs);
     case "unknown-hosts":
       return buildUnknownHosts(inputs);
+    case "tunnel":
+      return buildTunnelCluster(inputs);
     case "fixed":
       return buildFixed(inputs);
   }

@@ -6,7 +6,13 @@ import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { statName } from "../envoy/stat-name.ts";
 import { Context } from "../patch/patch.ts";
-import { authorizationFilters, trustDomains } from "../select/authorization.ts";
+import { authorizationFilters, trustDomains, tunnelAuthorizationFilters } from "../select/authorization.ts";
+import {
+  buildTunnelListener,
+  selectTunnelListener,
+  type TunnelListenerInputs,
+  tunnelListenerNames,
+} from "../select/hbone-listeners.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
 import { meshTls, serverFiles } from "../select/mesh-tls.ts";
 import { listenerPatching } from "../select/patching.ts";
@@ -14,6 +20,7 @@ import { addsAttemptCount } from "../select/proxy-headers.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
 import type { InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
+import { buildMainInternal, type MainInternalInputs } from "./inbound/main-internal.ts";
 import { buildVirtualInbound, type UnnamedPort, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
 import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
 import { outboundListener, outboundListeners } from "./outbound/outbound-listeners.ts";
@@ -22,6 +29,8 @@ import { buildVirtualOutbound, type VirtualOutboundInputs } from "./virtual-outb
 type ListenerInputs =
   | ({ readonly kind: "bound-inbound" } & BoundInboundInputs)
   | ({ readonly kind: "outbound" } & OutboundListenerInputs)
+  | ({ readonly kind: "main-internal" } & MainInternalInputs)
+  | TunnelListenerInputs
   | ({ readonly kind: "virtual-inbound" } & VirtualInboundInputs)
   | ({ readonly kind: "virtual-outbound" } & VirtualOutboundInputs);
 
@@ -32,12 +41,15 @@ export const sidecarListeners = createGenerator<ListenerInputs, Listener>({
     ...view.read(outboundListeners).keys(),
     ...view.read(inboundPorts).filter(isBound).map(boundName),
     ...(capturesTraffic(view) ? ["virtualOutbound", "virtualInbound"] : []),
+    ...view.read(tunnelListenerNames),
   ],
   select,
   build,
   patching: listenerPatching("sidecar", (view, name) => {
     const isInbound =
-      name === "virtualInbound" || view.read(inboundPorts).some((one) => isBound(one) && boundName(one) === name);
+      name === "virtualInbound" ||
+      name === "main_internal" ||
+      view.read(inboundPorts).some((one) => isBound(one) && boundName(one) === name);
     return isInbound ? Context.SIDECAR_INBOUND : Context.SIDECAR_OUTBOUND;
   }),
 });
@@ -49,12 +61,20 @@ function select(view: View, name: string): ListenerInputs | undefined {
     return { kind: "virtual-outbound", traits, listenPort, addsAttemptCount: view.read(addsAttemptCount) };
   }
   if (name === "virtualInbound") return { kind: "virtual-inbound", ...selectVirtualInbound(view) };
+  if (view.read(tunnelListenerNames).includes(name)) return selectTunnel(view, name);
   const port = view.read(inboundPorts).find((one) => isBound(one) && boundName(one) === name);
   if (port !== undefined) {
     return { kind: "bound-inbound", port, detectionTimeout: view.mesh.protocolDetectionTimeout, ...selectChains(view) };
   }
   const plan = view.read(outboundListener, name);
   return plan && { kind: "outbound", traits, plan, detectionTimeout: view.mesh.protocolDetectionTimeout };
+}
+
+function selectTunnel(view: View, name: string): ListenerInputs | undefined {
+  if (name !== "main_internal") return selectTunnelListener(view, name);
+  const authorization = view.read(tunnelAuthorizationFilters);
+  const chains = { ...selectChains(view), authorization };
+  return { kind: "main-internal", ...chains, ports: view.read(redirectedPorts), addresses: view.proxy.addresses };
 }
 
 /** Without redirection nothing would arrive at the virtual listeners. */
@@ -109,7 +129,7 @@ function selectChains(view: View): InboundChainInputs {
     meshTls: view.read(meshTls),
     tlsDefaults: view.mesh.tlsDefaults,
     compliance: view.feature("compliancePolicy"),
-    authorization: view.read(authorizationFilters),
+    authorization: view.read(authorizationFilters, ""),
   };
 }
 
@@ -122,6 +142,10 @@ function build(inputs: ListenerInputs): Listener {
   switch (inputs.kind) {
     case "bound-inbound":
       return buildBoundInbound(inputs);
+    case "main-internal":
+      return buildMainInternal(inputs);
+    case "tunnel":
+      return buildTunnelListener(inputs);
     case "virtual-inbound":
       return buildVirtualInbound(inputs);
     case "virtual-outbound":

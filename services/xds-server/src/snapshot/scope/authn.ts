@@ -12,7 +12,7 @@ import {
 import type { JWTRule, RequestAuthentication } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { attachedPolicies } from "./policy-targets.ts";
+import { type PolicySubject, policiesOf } from "./policy-targets.ts";
 
 export interface InboundMutualTls {
   /** For ports that say nothing of their own. */
@@ -107,13 +107,10 @@ function sameModes(a: ReadonlyMap<number, MutualTlsMode>, b: ReadonlyMap<number,
 /** The AuthorizationPolicies that hold for the proxy's workload: the root namespace's, then its own namespace's. */
 export const authorizationPoliciesByNamespace = byNamespace<AuthorizationPolicy>("AuthorizationPolicy");
 
-export const authorizationPolicies = query<readonly Config<AuthorizationPolicy>[]>("authorization-policies", (view) => {
-  const { proxy, mesh } = view;
-  const policies = [...new Set([mesh.rootNamespace, proxy.namespace])].flatMap((namespace) =>
-    view.row(authorizationPoliciesByNamespace, namespace),
-  );
-  return attachedPolicies(view, policies);
-});
+export const authorizationPolicies = query<readonly Config<AuthorizationPolicy>[], PolicySubject>(
+  "authorization-policies",
+  (view, subject) => policiesOf(view, authorizationPoliciesByNamespace, subject),
+);
 
 /** The tokens that the proxy's workload takes, of all RequestAuthentications that hold for it; in order of issuers. */
 export const requestAuthenticationsByNamespace = byNamespace<RequestAuthentication>("RequestAuthentication");
@@ -125,14 +122,10 @@ export interface TokenRule {
   readonly object: string;
 }
 
-export const tokenRules = query<readonly TokenRule[]>(
+export const tokenRules = query<readonly TokenRule[], PolicySubject>(
   "token-rules",
-  (view) => {
-    const { proxy, mesh } = view;
-    const all = [...new Set([mesh.rootNamespace, proxy.namespace])].flatMap((namespace) =>
-      view.row(requestAuthenticationsByNamespace, namespace),
-    );
-    return attachedPolicies(view, all)
+  (view, subject) => {
+    return policiesOf(view, requestAuthenticationsByNamespace, subject)
       .flatMap(({ key, spec }) => spec.jwtRules.map((rule) => ({ rule, object: configKeyText(key) })))
       .sort((a, b) => compareText(a.rule.issuer, b.rule.issuer));
   },

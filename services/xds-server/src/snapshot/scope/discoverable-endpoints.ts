@@ -116,9 +116,12 @@ const gatewayApiGateways = query<readonly NetworkGateway[]>(
     view.all<GatewayApiSpec>("KubernetesGateway").flatMap(({ labels, spec }) => {
       const gateway = gatewayOfNetwork(labels, spec);
       if (gateway === undefined) return [];
-      const { network, addresses, ports } = gateway;
+      const { network, addresses, ports, hbonePorts } = gateway;
       const clusterId = labels["topology.istio.io/cluster"] ?? "";
-      return addresses.flatMap((address) => ports.map((port) => ({ network, clusterId, address, port })));
+      return addresses.flatMap((address) => [
+        ...ports.map((port) => ({ network, clusterId, address, port })),
+        ...hbonePorts.map((port) => ({ network, clusterId, address, port, isHbone: true })),
+      ]);
     }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
@@ -149,6 +152,6 @@ function addressesOf(
 
 /** MeshNetworks may name a service that is labelled as well. */
 function distinct(gateways: readonly NetworkGateway[]): readonly NetworkGateway[] {
-  const key = ({ network, address, port }: NetworkGateway) => `${network} ${address} ${port}`;
+  const key = ({ network, address, port, isHbone }: NetworkGateway) => `${network} ${address} ${port} ${isHbone}`;
   return [...new Map(gateways.map((gateway) => [key(gateway), gateway])).values()];
 }

@@ -5,6 +5,7 @@ import type { Config, Proxy } from "@flotilla/model";
 import type { JsonObject } from "@flotilla/proto";
 import { aConfig, aRouter, aSidecar, put } from "../../testing/mesh.ts";
 import { snapshotOf } from "../../testing/snapshot.ts";
+import { query } from "../view.ts";
 import { envoyFilters } from "./envoy-filters.ts";
 import { scopeName, sidecarOf } from "./sidecar.ts";
 import { trafficExtensions } from "./traffic-extensions.ts";
@@ -101,8 +102,10 @@ describe("the EnvoyFilters of a proxy", () => {
   });
 });
 
+const ownExtensions = query("own-extensions", (view) => view.read(trafficExtensions, ""));
+
 describe("the extensions of a proxy", () => {
-  const found = (...configs: readonly Config[]) => snapshotOf({ changes: put(...configs) }).read(trafficExtensions);
+  const found = (...configs: readonly Config[]) => snapshotOf({ changes: put(...configs) }).read(ownExtensions);
   const cases: readonly (readonly [string, readonly Config[], readonly string[]])[] = [
     [
       "the highest priority first, none is lowest",
@@ -174,7 +177,7 @@ describe("the extensions of a proxy", () => {
     const ref = (name: string) => ({ ...gatewayRef, name });
     const proxy = aRouter("shop", { LABELS: { "gateway.networking.k8s.io/gateway-name": "edge" } });
     const targeted = (spec: JsonObject) =>
-      snapshotOf({ changes: put(plugin("shop/a", spec)), proxy }).read(trafficExtensions).length;
+      snapshotOf({ changes: put(plugin("shop/a", spec)), proxy }).read(ownExtensions).length;
     assert.deepEqual(
       [{ targetRef: ref("edge") }, { targetRef: ref("x") }, { targetRef: ref("edge"), targetRefs: [ref("x")] }].map(
         targeted,

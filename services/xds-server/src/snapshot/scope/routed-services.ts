@@ -14,14 +14,14 @@ export function routedServices(view: View): readonly Service[] {
   if (!view.feature("filterGatewayClusterConfig")) return services;
   const hosts = new Set([
     ...view.read(selectedGateways).flatMap(({ name }) => view.read(gatewayDestinations, name)),
-    ...view.read(tokenRules).flatMap(({ rule }) => URL.parse(rule.jwksUri)?.hostname ?? []),
+    ...view.read(tokenRules, "").flatMap(({ rule }) => URL.parse(rule.jwksUri)?.hostname ?? []),
     ...view.read(providerServices),
   ]);
   return services.filter(({ namespace, hostname }) => hosts.has(hostname) || hosts.has(`${namespace}/${hostname}`));
 }
 
 /** `host` or `namespace/host`, as providers name their services. */
-const providerServices = query<readonly string[]>("provider-services", (view) =>
+export const providerServices = query<readonly string[]>("provider-services", (view) =>
   view.mesh.extensionProviders.flatMap(({ provider: { value } }) =>
     value !== undefined && "service" in value ? [value.service] : [],
   ),

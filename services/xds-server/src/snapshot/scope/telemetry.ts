@@ -13,22 +13,56 @@ import {
 } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { namesGateway } from "./policy-targets.ts";
+import { namesGateway, namesService, type PolicySubject, subjectService } from "./policy-targets.ts";
 
 export const telemetriesByNamespace = byNamespace<Telemetry>("Telemetry");
 
 export type TrafficSide = "inbound" | "outbound";
 
+/** The traffic that Telemetry speaks of: of a proxy by its side, in a waypoint also by the service behind it. */
+export type TelemetryScope = TrafficSide | `inbound ${string}`;
+
+export function telemetryScope(subject: PolicySubject): TelemetryScope {
+  return subject === "" ? "inbound" : `inbound ${subject}`;
+}
+
+function sideOf(scope: TelemetryScope): TrafficSide {
+  return scope === "outbound" ? scope : "inbound";
+}
+
+function telemetriesOf(view: View, scope: TelemetryScope): readonly Config<Telemetry>[] {
+  const [, subject = ""] = scope.split(" ");
+  return view.read(telemetries, subject as PolicySubject);
+}
+
 /** The oldest of the mesh, the oldest of the namespace, all that select the workload or name its Gateway. */
-const telemetries = query<readonly Config<Telemetry>[]>("telemetries", (view) => {
+const telemetries = query<readonly Config<Telemetry>[], PolicySubject>("telemetries", (view, subject) => {
   const { proxy, mesh } = view;
   const root = view.row(telemetriesByNamespace, mesh.rootNamespace);
   const own = proxy.namespace === mesh.rootNamespace ? root : view.row(telemetriesByNamespace, proxy.namespace);
   const ofNamespace = own === root ? undefined : own.find(isGeneral);
+  if (proxy.type === "waypoint") {
+    const service = subjectService(view, subject);
+    const targeted = waypointRows(view, service?.namespace).filter(
+      (one) => namesGateway(view, one) || (service !== undefined && namesService(one, service)),
+    );
+    return [root.find(isGeneral), ofNamespace, ...targeted].filter((one) => one !== undefined);
+  }
   const ofWorkload = proxy.selecting(own.filter(isSelective), ({ spec }) => spec.selector?.matchLabels ?? {});
   const ofGateway = own.filter((telemetry) => namesGateway(view, telemetry));
   return [root.find(isGeneral), ofNamespace, ...ofWorkload, ...ofGateway].filter((one) => one !== undefined);
 });
+
+/** The wider target comes first: the Gateway, then the service. Classes are no targets of Telemetry, as in istiod. */
+function waypointRows(view: View, serviceNamespace: string | undefined): readonly Config<Telemetry>[] {
+  const namespaces = [view.proxy.namespace, serviceNamespace ?? view.proxy.namespace];
+  const rows = [...new Set(namespaces)].flatMap((namespace) => view.row(telemetriesByNamespace, namespace));
+  const rank = ({ spec }: Config<Telemetry>) => {
+    const kinds = [spec.targetRef, ...spec.targetRefs].map((target) => target?.kind);
+    return kinds.includes("Service") || kinds.includes("ServiceEntry") ? 1 : 0;
+  };
+  return rows.toSorted((a, b) => rank(a) - rank(b));
+}
 
 function isSelective({ spec }: Config<Telemetry>): boolean {
   return Object.keys(spec.selector?.matchLabels ?? {}).length > 0;
@@ -53,11 +87,12 @@ export interface LogProvider {
 }
 
 /** By name; undefined where nobody says anything: then the mesh's own file counts. */
-export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, TrafficSide>(
+export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, TelemetryScope>(
   "effective-access-logging",
-  (view, side) => {
+  (view, scope) => {
+    const side = sideOf(scope);
     const defaults = view.mesh.defaultProviders?.accessLogging ?? [];
-    const speaking = view.read(telemetries).filter(({ spec }) => spec.accessLogging.length > 0);
+    const speaking = telemetriesOf(view, scope).filter(({ spec }) => spec.accessLogging.length > 0);
     if (speaking.length === 0)
       return defaults.length === 0 ? undefined : [...new Set(defaults)].sort().map((name) => ({ name, filter: "" }));
     const levels = speaking.map((config) => rulesOf(config, side));
@@ -109,8 +144,9 @@ export interface EffectiveTracing {
   readonly samplesByRequestId: boolean;
 }
 
-export const effectiveTracing = query<EffectiveTracing, TrafficSide>("effective-tracing", (view, side) => {
-  const stated = view.read(telemetries).flatMap(({ spec }) => spec.tracing);
+export const effectiveTracing = query<EffectiveTracing, TelemetryScope>("effective-tracing", (view, scope) => {
+  const side = sideOf(scope);
+  const stated = telemetriesOf(view, scope).flatMap(({ spec }) => spec.tracing);
   const rules = stated.filter(({ match }) => speaksOf(match?.mode, side));
   const last = <Part extends keyof Tracing>(part: Part) =>
     rules.map((rule) => rule[part]).findLast((value) => value !== undefined);
@@ -147,10 +183,11 @@ export interface EffectiveMetrics {
 }
 
 /** Undefined where nothing is reported. */
-export const effectiveMetrics = query<EffectiveMetrics | undefined, TrafficSide>(
+export const effectiveMetrics = query<EffectiveMetrics | undefined, TelemetryScope>(
   "effective-metrics",
-  (view, side) => {
-    const levels = view.read(telemetries).map(({ spec }) => spec.metrics);
+  (view, scope) => {
+    const side = sideOf(scope);
+    const levels = telemetriesOf(view, scope).map(({ spec }) => spec.metrics);
     const defaults = view.mesh.defaultProviders?.metrics ?? [];
     const meant = levels.findLast((level) => level.some(({ providers }) => providers.length > 0));
     const names = meant?.flatMap(namesOf) ?? defaults;

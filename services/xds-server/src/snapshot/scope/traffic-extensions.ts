@@ -2,7 +2,7 @@
  * The WasmPlugins and TrafficExtensions that hold for a proxy: those of its namespace and of the root namespace that select it or name
  * its Gateway. A WasmPlugin counts as a TrafficExtension of a name that no object can have.
  */
-import { type Config, compareByAge } from "@flotilla/model";
+import { type Config, compareByAge, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   type LuaConfig,
@@ -14,7 +14,7 @@ import {
 import { PluginType, type WasmPlugin } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { attachedPolicies } from "./policy-targets.ts";
+import { attachedPolicies, isForWaypoint, type PolicySubject, subjectService } from "./policy-targets.ts";
 
 export const wasmPluginsByNamespace = byNamespace<WasmPlugin>("WasmPlugin");
 export const trafficExtensionsByNamespace = byNamespace<TrafficExtension>("TrafficExtension");
@@ -54,12 +54,16 @@ interface LuaExtension {
 const phases: readonly ExtensionPhase[] = ["unspecified", "authn", "authz", "stats"];
 
 /** By priority, the highest first; equal ones by namespace (the proxy's own first), age and name. */
-export const trafficExtensions = query<readonly Extension[]>(
+export const trafficExtensions = query<readonly Extension[], PolicySubject>(
   "traffic-extensions",
-  (view) => {
-    const own = extensionsOf(view, view.proxy.namespace);
-    const { rootNamespace } = view.mesh;
-    const all = view.proxy.namespace === rootNamespace ? own : [...own, ...extensionsOf(view, rootNamespace)];
+  (view, subject) => {
+    const service = view.proxy.type === "waypoint" ? subjectService(view, subject) : undefined;
+    const homes = [
+      view.proxy.namespace,
+      ...(service === undefined ? [] : [service.namespace]),
+      view.mesh.rootNamespace,
+    ];
+    const all = [...new Set(homes)].flatMap((namespace) => extensionsOf(view, namespace, service));
     return all.toSorted((a, b) => b.priority - a.priority).map(({ extension }) => extension);
   },
   (a, b) => a.length === b.length && a.every((extension, i) => isSame(extension, b[i])),
@@ -83,10 +87,15 @@ interface Ranked {
   readonly extension: Extension;
 }
 
-function extensionsOf(view: View, namespace: string): readonly Ranked[] {
+function extensionsOf(view: View, namespace: string, service: Service | undefined): readonly Ranked[] {
   const plugins = view.row(wasmPluginsByNamespace, namespace).map(translated);
   const objects = [...plugins, ...view.row(trafficExtensionsByNamespace, namespace)];
-  return attachedPolicies(view, objects.toSorted(compareByAge)).flatMap((config) => {
+  const ordered = objects.toSorted(compareByAge);
+  const attached =
+    view.proxy.type === "waypoint"
+      ? ordered.filter((config) => isForWaypoint(view, config, service))
+      : attachedPolicies(view, ordered);
+  return attached.flatMap((config) => {
     const extension = extensionOf(config);
     return extension === undefined ? [] : [{ priority: config.spec.priority ?? Number.NEGATIVE_INFINITY, extension }];
   });

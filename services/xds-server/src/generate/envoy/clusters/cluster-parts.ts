@@ -25,6 +25,10 @@ export interface MetadataInputs {
   /** The DestinationRule, as a path of the Kubernetes API. */
   readonly rule?: string | undefined;
   readonly subset?: string;
+  /** As `layer` of a cluster's inputs: a waypoint's clusters name it, and their subset after it. */
+  readonly layer?: string;
+  /** As of a cluster's inputs. */
+  readonly isAmbient?: boolean;
   readonly isExternal?: boolean;
   /** The callers' ALPN stays as it is: the rule's TLS is not the mesh's. */
   readonly keepsAlpn?: boolean;
@@ -32,7 +36,7 @@ export interface MetadataInputs {
 
 /** Names the services behind a cluster, and the rule and subset that made it; nothing when there is nothing to say. */
 export function clusterMetadata(inputs: MetadataInputs): { metadata?: Metadata } {
-  const { services, rule, subset = "", isExternal = false, keepsAlpn = false } = inputs;
+  const { services, rule, subset = "", layer = "", isAmbient = false, isExternal = false, keepsAlpn = false } = inputs;
   const istio: JsonObject = {
     ...(services.length > 0 && {
       services: services.map(({ hostname: host, name, namespace, registry }) => ({
@@ -43,9 +47,11 @@ export function clusterMetadata(inputs: MetadataInputs): { metadata?: Metadata }
       })),
     }),
     ...(rule !== undefined && { config: rule }),
-    ...(rule !== undefined && subset !== "" && { subset }),
+    ...(layer !== "" && { subset: subset === "" ? layer : `${layer}/${subset}` }),
+    ...(layer === "" && rule !== undefined && subset !== "" && { subset }),
     ...(isExternal && { external: true }),
     ...(keepsAlpn && { alpn_override: "false" }),
+    ...(isAmbient && { disable_mx: true }),
   };
   return Object.keys(istio).length === 0 ? {} : { metadata: create(MetadataSchema, { filterMetadata: { istio } }) };
 }

@@ -99,7 +99,7 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
   const { protocol, pool, sniffs, preservesCase = false, autoSni = false, autoSanValidation = false } = inputs;
   const common = commonOptions(pool);
   const isHttp2Spoken = speaksHttp2(inputs);
-  const followsCaller = pool?.http?.useClientProtocol === true || (sniffs && protocol === "Unsupported");
+  const followsCaller = pool?.http?.useClientProtocol === true || (sniffs && isUnsupported(protocol));
   const keepsCase = preservesCase && isHttp(protocol) && !isHttp2Spoken;
   const namesItself = autoSni || autoSanValidation;
   if (common === undefined && !isHttp2Spoken && !followsCaller && !namesItself && !keepsCase) return {};

@@ -31,7 +31,8 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
   const pool = policy?.connectionPool;
   const { meshUpgrades, followsCallers: sniffs } = inputs;
   const protocol = { protocol: port.protocol, pool, meshUpgrades, sniffs };
-  const sockets = transportSockets(inputs, speaksHttp2(protocol));
+  const sockets = transportSockets(inputs, speaksHttp2(protocol), inputs.hbone);
+  const isWithinWaypoint = inputs.hbone === "waypoint";
   return create(ClusterSchema, {
     name,
     altStatName,
@@ -53,13 +54,15 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
       }),
     }),
     ...outlierDetection(policy?.outlierDetection),
-    ...(traits.exchangesMetadata && { filters: [metadataExchangeFilter] }),
+    ...(traits.exchangesMetadata && !isWithinWaypoint && { filters: [metadataExchangeFilter] }),
     ...clusterMetadata({
-      services: isDynamic || !traits.namesServices ? [] : [service],
+      services: (isDynamic && !isWithinWaypoint) || !traits.namesServices ? [] : [service],
       rule,
       subset,
-      isExternal: service.meshExternal && subset === "",
-      keepsAlpn: sockets.isStated,
+      layer: inputs.layer,
+      isAmbient: inputs.isAmbient && subset === "",
+      isExternal: service.meshExternal && subset === "" && !isWithinWaypoint,
+      keepsAlpn: sockets.isStated && !isWithinWaypoint,
     }),
     ...httpOptions({
       ...protocol,

@@ -9,6 +9,9 @@ import type {
 import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
 import type { CompliancePolicy } from "../tls/compliance.ts";
 
+/** How connections of a cluster may be carried to endpoints: as they are, by HBONE where an endpoint takes it, or within a waypoint. */
+export type HboneUse = "off" | "by-endpoint" | "waypoint";
+
 export interface OutboundClusterInputs {
   readonly kind: "outbound";
   readonly name: string;
@@ -38,6 +41,11 @@ export interface OutboundClusterInputs {
   /** Hosts below a wildcard, resolved as requests for them come. */
   readonly isDynamic: boolean;
   readonly autoMtlsMatches: "none" | "every-endpoint" | "by-endpoint";
+  readonly hbone: HboneUse;
+  /** What a waypoint carries to the service, HTTP or connections; "" for clusters of other proxies. */
+  readonly layer: "" | "http" | "tcp";
+  /** Every endpoint takes HBONE, and callers send no metadata of their own. */
+  readonly isAmbient: boolean;
   readonly traits: ClusterTraits;
   readonly subjectAltNames: string;
   /** Files of client certificates, one a line; empty for the agent's. */

@@ -9,15 +9,18 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy_ProxyProtocol,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { hboneTransport, waypointTransport } from "../hbone/internal-transport.ts";
 import {
   autoMtlsMatches,
   destinationRuleTls,
   mutualTls,
+  plainMatch,
   plainText,
+  tunnelMatch,
   unencrypted,
   withProxyProtocol,
 } from "../tls/upstream-tls.ts";
-import type { OutboundClusterInputs } from "./outbound-inputs.ts";
+import type { HboneUse, OutboundClusterInputs } from "./outbound-inputs.ts";
 
 type TlsInputs = Pick<
   OutboundClusterInputs,
@@ -41,50 +44,79 @@ export interface TransportSockets {
   readonly isStated: boolean;
 }
 
-export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSockets {
+/** What the rule and the mesh ask for; `tls` of the rule stays within a tunnel, the mesh's own does not. */
+type Choice =
+  | { readonly kind: "passing" }
+  | { readonly kind: "plain" }
+  | { readonly kind: "by-endpoint" | "mesh" | "rule"; readonly tls: TransportSocket };
+
+export function transportSockets(inputs: TlsInputs, http2: boolean, hbone: HboneUse = "off"): TransportSockets {
+  const settings = inputs.policy?.tls;
+  const choice = transportChoice(inputs, http2);
+  const proxyProtocol = inputs.policy?.proxyProtocol;
+  return { fields: socketFields(choice, proxyProtocol, hbone), isStated: isOwnTls(settings) };
+}
+
+function transportChoice(inputs: TlsInputs, http2: boolean): Choice {
   const { policy, autoMtlsMatches: mode } = inputs;
-  const prefixed = proxyProtocolWrapper(policy?.proxyProtocol);
   const settings = policy?.tls;
-  if (inputs.passesTls) return { fields: {}, isStated: isOwnTls(settings) };
-  if (settings === undefined && mode === "by-endpoint" && inputs.files === "") {
-    const matches = autoMtlsMatches(prefixed(meshTls(inputs, http2)), prefixed(plainText));
-    return { fields: { transportSocketMatches: matches }, isStated: false };
-  }
+  if (inputs.passesTls) return { kind: "passing" };
+  if (settings === undefined && mode === "by-endpoint" && inputs.files === "")
+    return { kind: "by-endpoint", tls: meshTls(inputs, http2) };
   const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
-  if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
-  if (settings !== undefined && isOwnTls(settings)) {
-    const usesFiles = inputs.files !== "" && settings.mode === TlsMode.MUTUAL;
-    const isPlain = !usesFiles && !mayUseSecret(settings.credentialName, inputs.mayUseSecrets);
-    if (isPlain) return { fields: plainFields(policy?.proxyProtocol), isStated: true };
-    const declared = inputs.service.registry === "External" ? identities(inputs) : [];
-    const subjectAltNames = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared;
-    return {
-      fields: {
-        transportSocket: prefixed(
-          destinationRuleTls({
-            settings: usesFiles ? withFiles(settings, inputs.files) : settings,
-            clientCredential: inputs.clientCredential,
-            http2,
-            subjectAltNames,
-            defaults: inputs.traits.tlsDefaults,
-            compliance: inputs.traits.compliance,
-          }),
-        ),
-      },
-      isStated: true,
-    };
+  if (isMesh) return { kind: "mesh", tls: meshTls(inputs, http2) };
+  if (settings === undefined || !isOwnTls(settings)) return { kind: "plain" };
+  const usesFiles = inputs.files !== "" && settings.mode === TlsMode.MUTUAL;
+  if (!usesFiles && !mayUseSecret(settings.credentialName, inputs.mayUseSecrets)) return { kind: "plain" };
+  const declared = inputs.service.registry === "External" ? identities(inputs) : [];
+  const tls = destinationRuleTls({
+    settings: usesFiles ? withFiles(settings, inputs.files) : settings,
+    clientCredential: inputs.clientCredential,
+    http2,
+    subjectAltNames: settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared,
+    defaults: inputs.traits.tlsDefaults,
+    compliance: inputs.traits.compliance,
+  });
+  return { kind: "rule", tls };
+}
+
+function socketFields(
+  choice: Choice,
+  proxyProtocol: TrafficPolicy_ProxyProtocol | undefined,
+  hbone: HboneUse,
+): TransportSockets["fields"] {
+  if (choice.kind === "passing") return {};
+  const prefixed = proxyProtocolWrapper(proxyProtocol);
+  if (hbone === "waypoint")
+    return { transportSocket: waypointTransport(choice.kind === "rule" ? choice.tls : undefined) };
+  if (hbone === "by-endpoint") {
+    const tunnel = prefixed(hboneTransport(choice.kind === "rule" ? choice.tls : undefined));
+    return { transportSocketMatches: [tunnelMatch(tunnel), ...besidesTunnel(choice, prefixed)] };
   }
-  return { fields: plainFields(policy?.proxyProtocol), isStated: false };
+  switch (choice.kind) {
+    case "by-endpoint":
+      return { transportSocketMatches: autoMtlsMatches(prefixed(choice.tls), prefixed(plainText)) };
+    case "plain":
+      // A header of the caller's address needs something to be put before.
+      return proxyProtocol === undefined ? {} : { transportSocket: prefixed(unencrypted) };
+    default:
+      return { transportSocket: prefixed(choice.tls) };
+  }
+}
+
+/** For endpoints that take no HBONE. */
+function besidesTunnel(
+  choice: Exclude<Choice, { readonly kind: "passing" }>,
+  prefixed: (socket: TransportSocket) => TransportSocket,
+) {
+  if (!("tls" in choice)) return [plainMatch(prefixed(plainText))];
+  if (choice.kind === "by-endpoint") return autoMtlsMatches(prefixed(choice.tls), prefixed(plainText));
+  return [{ name: choice.kind === "rule" ? "user" : "tlsMode-istio", transportSocket: prefixed(choice.tls) }];
 }
 
 /** TLS that is not the mesh's. */
 function isOwnTls(settings: ClientTLSSettings | undefined): boolean {
   return settings !== undefined && settings.mode !== TlsMode.DISABLE && settings.mode !== TlsMode.ISTIO_MUTUAL;
-}
-
-/** A header of the caller's address needs something to be put before. */
-function plainFields(proxyProtocol: TrafficPolicy_ProxyProtocol | undefined): TransportSockets["fields"] {
-  return proxyProtocol === undefined ? {} : { transportSocket: proxyProtocolWrapper(proxyProtocol)(unencrypted) };
 }
 
 /** The certificates that the proxy was started with count instead of the rule's. */

@@ -2,6 +2,7 @@
 import type { Endpoint, NamespaceMutualTls } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { GatewaysByNetwork } from "./split-horizon.ts";
+import type { TunnelUse } from "./tunnels.ts";
 
 export interface EndpointInputs {
   readonly clusterName: string;
@@ -26,6 +27,11 @@ export interface EndpointInputs {
   /** Undefined where a DestinationRule decides alone. */
   readonly peers: NamespaceMutualTls | undefined;
   readonly isDualStack: boolean;
+  readonly tunnels: TunnelUse;
+  /** See `TunnelChoice`. */
+  readonly behindWaypoint: string;
+  /** The service as `host:port` where gateways of other networks are called by HBONE; else "". */
+  readonly remoteTarget: string;
   readonly network: string;
   /** Networks whose endpoints the proxy asks for, separated by commas; empty for all. */
   readonly networkView: string;
@@ -60,6 +66,9 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   needsMeshTls: false,
   peers: undefined,
   isDualStack: false,
+  tunnels: "none",
+  behindWaypoint: "",
+  remoteTarget: "",
   network: "",
   networkView: "",
   gateways: new Map(),

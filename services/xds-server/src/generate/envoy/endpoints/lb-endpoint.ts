@@ -2,8 +2,10 @@
 import { type Endpoint, type Labels, matchesLabels } from "@flotilla/model";
 import type { JsonObject } from "@flotilla/proto";
 import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
-import { pipeAddress, socketAddress } from "../address.ts";
+import { internalAddress, pipeAddress, socketAddress } from "../address.ts";
+import { destinationMetadata } from "../hbone/internal-transport.ts";
 import type { EndpointInputs } from "./endpoint-inputs.ts";
+import type { ReachedEndpoint, Tunnel, TunnelUse } from "./tunnels.ts";
 
 type ServedInputs = Pick<
   EndpointInputs,
@@ -34,28 +36,52 @@ const healthStatus: Readonly<Record<Endpoint["health"], HealthStatus>> = {
   terminating: HealthStatus.UNHEALTHY,
 };
 
-type EndpointForm = Pick<EndpointInputs, "isDualStack" | "namesWorkloads">;
+type EndpointForm = Pick<EndpointInputs, "isDualStack" | "namesWorkloads" | "tunnels">;
 
-export function lbEndpoint(endpoint: Endpoint, { isDualStack, namesWorkloads }: EndpointForm) {
-  const { addresses, port, weight, tlsMode, health } = endpoint;
-  const [address = "", ...others] = addresses;
+export function lbEndpoint(endpoint: ReachedEndpoint, { isDualStack, namesWorkloads, tunnels }: EndpointForm) {
+  const { weight, health, tunnel } = endpoint;
   return {
     hostIdentifier: {
       case: "endpoint" as const,
-      value: {
-        address: address.startsWith("/") ? pipeAddress(address) : socketAddress(address, port),
-        ...(isDualStack && { additionalAddresses: others.map((other) => ({ address: socketAddress(other, port) })) }),
-      },
+      value: tunnel === undefined ? socketEndpoint(endpoint, isDualStack) : tunnelEndpoint(tunnel),
     },
     healthStatus: healthStatus[health],
     loadBalancingWeight: Math.max(weight, 1),
     metadata: {
       filterMetadata: {
-        ...(tlsMode === "istio" && { "envoy.transport_socket_match": { tlsMode } }),
-        ...(namesWorkloads && { istio: workloadMetadata(endpoint) }),
+        ...transportMatch(endpoint, tunnels),
+        ...(tunnel && { [destinationMetadata]: tunnelDestination(tunnel) }),
+        ...((namesWorkloads || tunnel?.target !== undefined) && {
+          istio: {
+            ...(namesWorkloads && workloadMetadata(endpoint)),
+            ...(tunnel?.target !== undefined && { double_hbone: { hbone_target_address: tunnel.target } }),
+          },
+        }),
       },
     },
   };
+}
+
+function socketEndpoint({ addresses, port }: Endpoint, isDualStack: boolean) {
+  const [address = "", ...others] = addresses;
+  return {
+    address: address.startsWith("/") ? pipeAddress(address) : socketAddress(address, port),
+    ...(isDualStack && { additionalAddresses: others.map((other) => ({ address: socketAddress(other, port) })) }),
+  };
+}
+
+function tunnelEndpoint({ listener, local, waypoint }: Tunnel) {
+  return { address: internalAddress(listener, waypoint ?? local) };
+}
+
+function tunnelDestination({ local, waypoint }: Tunnel): JsonObject {
+  return { local, ...(waypoint !== undefined && { waypoint }) };
+}
+
+function transportMatch({ tunnel, tlsMode }: ReachedEndpoint, tunnels: TunnelUse): { [key: string]: JsonObject } {
+  const key = "envoy.transport_socket_match";
+  if (tunnel !== undefined) return tunnels === "waypoint" ? {} : { [key]: { tunnel: "http" } };
+  return tlsMode === "istio" ? { [key]: { tlsMode } } : {};
 }
 
 /** Telemetry of the caller names the workload by this. "latest" says no more than nothing. */

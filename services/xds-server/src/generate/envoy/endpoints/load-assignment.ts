@@ -13,6 +13,7 @@ import {
   withMembers,
 } from "./locality-priority.ts";
 import { splitHorizon } from "./split-horizon.ts";
+import { withTunnel } from "./tunnels.ts";
 
 export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
   const labels = JSON.parse(inputs.subset) as Labels;
@@ -21,7 +22,9 @@ export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<ty
     .filter((endpoint) => isServed(endpoint, inputs, labels))
     .map((endpoint) => withTlsMode(endpoint, inputs));
   const groups = groupByLocality(served).map((group) => {
-    const seen = splitHorizon(group.members, inputs.network, inputs.gateways);
+    const seen = splitHorizon(group.members, inputs).map((one) =>
+      one.tunnel === undefined ? withTunnel(one, inputs) : one,
+    );
     return withMembers(group, inputs.needsMeshTls ? seen.filter(({ tlsMode }) => tlsMode === "istio") : seen);
   });
   return prioritized(groups, inputs)

@@ -61,7 +61,7 @@ const cases = [
 
 for (const { name, endpoints, gateways, want } of cases) {
   test(`split horizon: ${name}`, () => {
-    const seen = splitHorizon(endpoints, "n1", new Map(Object.entries(gateways)));
+    const seen = splitHorizon(endpoints, { network: "n1", gateways: new Map(Object.entries(gateways)) });
     assert.deepEqual(
       seen.map(({ addresses, port, weight }) => `${addresses[0]}:${port}*${weight}`),
       want,

@@ -31,6 +31,8 @@ export interface TracingTraits {
   readonly spawnsUpstreamSpan: boolean;
   /** Percent of requests that are sampled at random. */
   readonly sampling: number;
+  /** Tags name both workloads that the proxy stands between. */
+  readonly tagsPeers: boolean;
   readonly canonicalService: string;
   readonly canonicalRevision: string;
   readonly clusterId: string;
@@ -44,7 +46,7 @@ export function buildTracing(traits: TracingTraits): HttpConnectionManager_Traci
     randomSampling: { value: traits.sampling },
     overallSampling: { value: 100 },
     customTags: [
-      ...(traits.istioTags ? [...dryRunTags, ...workloadTags(traits)] : []),
+      ...(traits.istioTags ? [...dryRunTags, ...workloadTags(traits), ...(traits.tagsPeers ? peerTags : [])] : []),
       ...Object.entries(traits.customTags ?? {}).map(([tag, from]) => customTag(tag, from)),
     ].sort((a, b) => compareText(a.tag, b.tag)),
     ...(traits.provider && { provider: traits.provider }),
@@ -87,6 +89,31 @@ function workloadTags({
     literal("istio.namespace", namespace),
   ];
 }
+
+const peerFields: Readonly<Record<string, string>> = {
+  app: "app",
+  app_version: "version",
+  canonical_revision: "revision",
+  canonical_service: "service",
+  cluster_id: "cluster",
+  instance_name: "name",
+  namespace: "namespace",
+  workload: "workload",
+  workload_type: "type",
+};
+
+/** Of what the peers' discovery left in the filter state. */
+const peerTags: readonly CustomTag[] = [
+  ["source", "downstream_peer_obj"],
+  ["destination", "upstream_peer_obj"],
+].flatMap(([end = "", state = ""]) =>
+  Object.entries(peerFields).map(([tag, field]) =>
+    create(CustomTagSchema, {
+      tag: `istio.${end}_${tag}`,
+      type: { case: "value", value: `%FILTER_STATE(${state}:FIELD:${field})%` },
+    }),
+  ),
+);
 
 function customTag(tag: string, { type }: TagSource): CustomTag {
   switch (type.case) {

@@ -18,7 +18,7 @@ import { httpFilters } from "../filters/http-filters.ts";
 import { buildTracing } from "../filters/tracing.ts";
 import { headerCase } from "../header-case.ts";
 import type { ListenerTraits } from "./listener-traits.ts";
-import { headerFields, staysInMesh, suppressesEnvoyHeaders } from "./proxy-header-fields.ts";
+import { type HeaderSide, headerFields, staysInMesh, suppressesEnvoyHeaders } from "./proxy-header-fields.ts";
 
 export interface ConnectionManagerInputs {
   readonly traits: ListenerTraits;
@@ -37,6 +37,8 @@ export interface ConnectionManagerInputs {
   readonly allowAbsoluteUrl?: boolean;
   /** Callers are outside of the mesh. */
   readonly edge?: EdgeTraits;
+  /** Callers are at the other end of a tunnel, whose end keeps who they are. */
+  readonly isWaypoint?: boolean;
   readonly http3?: boolean;
   /** Routes may name an endpoint picker. */
   readonly picksEndpoints?: boolean;
@@ -94,8 +96,13 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     ...(inputs.http3 && { codecType: CodecType.HTTP3, http3ProtocolOptions: {} }),
     ...http1(inputs),
     ...idleTimeout(traits.idleTimeout),
-    ...headerFields(traits.headers, edge === undefined ? direction : "edge", edge?.forwardClientCert),
+    ...headerFields(traits.headers, headerSide(inputs), edge?.forwardClientCert),
   });
+}
+
+function headerSide({ edge, isWaypoint, direction }: ConnectionManagerInputs): HeaderSide {
+  if (edge !== undefined) return "edge";
+  return isWaypoint === true ? "waypoint" : direction;
 }
 
 function http1({ traits, edge, allowAbsoluteUrl = false }: ConnectionManagerInputs) {

@@ -10,8 +10,8 @@ import {
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import type { TrafficSide } from "./listener-traits.ts";
 
-/** Whom a proxy faces: callers of its workload, services that its workload calls, or callers from outside of the mesh. */
-export type HeaderSide = TrafficSide | "edge";
+/** Whom a proxy faces: callers of its workload, services that its workload calls, callers from outside of the mesh, or both ends of a waypoint. */
+export type HeaderSide = TrafficSide | "edge" | "waypoint";
 
 /** Fields of the connection manager. @param forwarding of client certificates, where `headers` say nothing of it */
 export function headerFields(
@@ -23,7 +23,7 @@ export function headerFields(
     ...serverHeader(headers, side),
     ...(headers?.requestId?.disabled === true && { generateRequestId: false }),
     ...(headers?.xForwardedPort?.enabled === true && { appendXForwardedPort: true }),
-    ...(side !== "outbound" && clientCertificate(headers, side, forwarding)),
+    ...((side === "inbound" || side === "edge") && clientCertificate(headers, side, forwarding)),
   };
 }
 

@@ -38,6 +38,8 @@ export interface ActionContext {
   readonly serviceOf: (
     host: string,
   ) => { readonly hostname: string; readonly onlyPort: number | undefined } | undefined;
+  /** The name of a destination's cluster where it isn't that of every proxy's. */
+  readonly clusterOf?: ((port: number, subset: string, hostname: string) => string) | undefined;
   readonly hashOf: (destination: Destination) => LoadBalancerSettings_ConsistentHashLB | undefined;
   /** Mirrored requests get a host name that distinguishes them. */
   readonly marksMirrored: boolean;
@@ -83,11 +85,14 @@ export function singleDestinationHeaders({ route }: HTTPRoute): HeaderMutations 
   return only === undefined || others.length > 0 ? undefined : headerMutations(only.headers);
 }
 
-export function destinationCluster(destination: Destination, { listenPort, serviceOf }: ActionContext): string {
+export function destinationCluster(destination: Destination, context: ActionContext): string {
+  const { listenPort, serviceOf, clusterOf } = context;
   if (destination.host === "") return unknownCluster;
   const service = serviceOf(destination.host);
   const port = destination.port?.number ?? service?.onlyPort ?? listenPort;
-  return clusterName("outbound", port, destination.subset, service?.hostname ?? destination.host);
+  const hostname = service?.hostname ?? destination.host;
+  if (clusterOf !== undefined) return clusterOf(port, destination.subset, hostname);
+  return clusterName("outbound", port, destination.subset, hostname);
 }
 
 function singleAuthority(routes: readonly HTTPRouteDestination[]): string {

@@ -166,8 +166,18 @@ export function autoMtlsMatches(tls: TransportSocket, plain: TransportSocket): C
       match: { tlsMode: "istio" },
       transportSocket: tls,
     }),
-    create(Cluster_TransportSocketMatchSchema, { name: "tlsMode-disabled", match: {}, transportSocket: plain }),
+    plainMatch(plain),
   ];
+}
+
+/** For endpoints that nothing else is known of. */
+export function plainMatch(transportSocket: TransportSocket): Cluster_TransportSocketMatch {
+  return create(Cluster_TransportSocketMatchSchema, { name: "tlsMode-disabled", match: {}, transportSocket });
+}
+
+/** For endpoints that take HBONE. */
+export function tunnelMatch(transportSocket: TransportSocket): Cluster_TransportSocketMatch {
+  return create(Cluster_TransportSocketMatchSchema, { name: "hbone", match: { tunnel: "http" }, transportSocket });
 }
 
 export const plainText: TransportSocket = rawBuffer("envoy.transport_sockets.raw_buffer");

@@ -15,12 +15,14 @@ import type { PolicyFilters } from "../extension-filters.ts";
 import { networkFilter } from "../network-filters.ts";
 import { type Authorizer, httpExtAuthz, networkExtAuthz, shadowPrefix } from "./ext-authz.ts";
 import { rbacRules } from "./rbac.ts";
+import type { CallersBy } from "./rule.ts";
 
 export interface AuthorizationInputs {
   readonly policies: readonly Config<AuthorizationPolicy>[];
   readonly trustDomains: readonly string[];
   /** Who is asked about CUSTOM policies; undefined where nobody can be. */
   readonly authorizer: Authorizer | undefined;
+  readonly callersBy: CallersBy;
 }
 
 /** Policies of several providers exclude each other: then there is none. */
@@ -82,7 +84,7 @@ function decidedParts(inputs: AuthorizationInputs, tcp: boolean): readonly RbacP
 
 /** Enforced rules and those on trial, of one action in one filter. */
 function partsOf(
-  { policies, trustDomains }: AuthorizationInputs,
+  { policies, trustDomains, callersBy }: AuthorizationInputs,
   tcp: boolean,
   of: Action,
   action: RBAC_Action,
@@ -90,7 +92,7 @@ function partsOf(
   const concerned = policies.filter(({ spec }) => spec.action === of);
   if (concerned.length === 0) return [];
   const rulesOf = (some: readonly Config<AuthorizationPolicy>[]) =>
-    some.length === 0 ? undefined : rbacRules({ policies: some, action, tcp, trustDomains });
+    some.length === 0 ? undefined : rbacRules({ policies: some, action, tcp, trustDomains, callersBy });
   const rules = rulesOf(concerned.filter((policy) => !isDryRun(policy)));
   const shadowRules = rulesOf(concerned.filter(isDryRun));
   const isDenied = shadowRules !== undefined && action === RBAC_Action.DENY;
@@ -108,7 +110,10 @@ function isDryRun({ annotations }: Config): boolean {
 }
 
 /** What is marked for the one provider; where nobody can be asked, what was to be decided is denied. */
-function customParts({ policies, trustDomains, authorizer }: AuthorizationInputs, tcp: boolean): readonly RbacParts[] {
+function customParts(
+  { policies, trustDomains, authorizer, callersBy }: AuthorizationInputs,
+  tcp: boolean,
+): readonly RbacParts[] {
   const custom = customPolicies(policies);
   return [...new Set(custom.map(providerOf))].sort().map((provider) => {
     const rules = rbacRules({
@@ -116,6 +121,7 @@ function customParts({ policies, trustDomains, authorizer }: AuthorizationInputs
       action: RBAC_Action.DENY,
       tcp,
       trustDomains,
+      callersBy,
       prefix: `istio-ext-authz-${provider}-`,
       suffix: authorizer === undefined ? "-deny-due-to-bad-CUSTOM-action" : "",
     });

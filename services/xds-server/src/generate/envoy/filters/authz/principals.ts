@@ -3,6 +3,7 @@ import { quoteRegex } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Principal, PrincipalSchema } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
 import type { StringMatcher } from "@flotilla/proto/envoy/type/matcher/v3/string_pb";
+import { peerPrincipalKey } from "../../hbone/filter-state.ts";
 import { type Field, isHttpOnly, type Matching, NotForTcp } from "./rule.ts";
 import {
   anyOf,
@@ -48,20 +49,20 @@ function oneOf(key: string, values: readonly string[], matching: Matching): read
   return ids.length === 0 ? [] : [or(ids)];
 }
 
-function single(key: string, value: string, { namespace }: Matching): Principal | undefined {
+function single(key: string, value: string, { namespace, callersBy }: Matching): Principal | undefined {
   const header = /^request\.headers\[(.+)\]$/.exec(key)?.[1];
   if (header !== undefined)
     return create(PrincipalSchema, { identifier: { case: "header", value: headerMatcher(header, value) } });
   switch (key) {
     case "serviceAccounts":
     case "source.serviceAccount":
-      return authenticated(serviceAccount(value, namespace));
+      return caller(callersBy, serviceAccount(value, namespace));
     case "source.principal":
-      return authenticated(stringMatcher(value, "spiffe://"));
+      return caller(callersBy, stringMatcher(value, "spiffe://"));
     case "source.namespace":
-      return authenticated(regex(`.*/ns/${quoteRegex(value).replaceAll("\\*", ".*")}/.*`));
+      return caller(callersBy, regex(`.*/ns/${quoteRegex(value).replaceAll("\\*", ".*")}/.*`));
     case "trustDomains":
-      return authenticated(trustDomain(value));
+      return caller(callersBy, trustDomain(value));
     case "remote.ip":
     case "source.ip": {
       const range = cidrRange(value);
@@ -116,6 +117,12 @@ function claimPrincipal(path: readonly string[], values: readonly string[]): Pri
   const value = anyOf(values.map((one) => valueMatcher(stringMatcher(one))));
   const matcher = metadataMatcher(jwtFilter, ["payload", ...path], anyOf([listHolding(value), value]));
   return create(PrincipalSchema, { identifier: { case: "metadata", value: matcher } });
+}
+
+function caller(by: Matching["callersBy"], name: StringMatcher): Principal {
+  if (by !== "tunnel") return authenticated(name);
+  const value = { key: peerPrincipalKey, matcher: { case: "stringMatch" as const, value: name } };
+  return create(PrincipalSchema, { identifier: { case: "filterState", value } });
 }
 
 function authenticated(principalName: StringMatcher): Principal {

@@ -11,24 +11,26 @@ import {
 import type { AuthorizationPolicy, Rule } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import { neverPermission, permission } from "./permissions.ts";
 import { neverPrincipal, principal } from "./principals.ts";
-import { type Matching, NotForTcp, ruleFields } from "./rule.ts";
+import { type CallersBy, type Matching, NotForTcp, ruleFields } from "./rule.ts";
 
 export interface RbacInputs {
   readonly policies: readonly Config<AuthorizationPolicy>[];
   readonly action: RBAC_Action;
   readonly tcp: boolean;
   readonly trustDomains: readonly string[];
+  readonly callersBy?: CallersBy;
   /** Around the names of policies. */
   readonly prefix?: string;
   readonly suffix?: string;
 }
 
 export function rbacRules(inputs: RbacInputs): RBAC {
-  const { policies, action, tcp, trustDomains, prefix = "", suffix = "" } = inputs;
+  const { policies, action, tcp, trustDomains, callersBy, prefix = "", suffix = "" } = inputs;
   const named: [string, Policy][] = policies.flatMap(({ key, spec }) => {
     const name = (index: number) => `${prefix}ns[${key.namespace}]-policy[${key.name}]-rule[${index}]${suffix}`;
     if (spec.rules.length === 0) return [[name(0), neverPolicy]];
-    const matching = { tcp, widens: action !== RBAC_Action.ALLOW, namespace: key.namespace, trustDomains };
+    const widens = action !== RBAC_Action.ALLOW;
+    const matching = { tcp, widens, namespace: key.namespace, trustDomains, ...(callersBy && { callersBy }) };
     return spec.rules.flatMap((rule, index): [string, Policy][] => {
       const policy = rulePolicy(rule, matching);
       return policy === undefined ? [] : [[name(index), policy]];

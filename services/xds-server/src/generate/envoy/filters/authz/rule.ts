@@ -64,6 +64,9 @@ function present(fields: readonly Field[]): readonly Field[] {
   return fields.filter(({ values, notValues }) => values.length + notValues.length > 0);
 }
 
+/** Where a caller's identity stands: in its certificate, or in the state that the end of its HBONE tunnel left. */
+export type CallersBy = "certificate" | "tunnel";
+
 export interface Matching {
   /** For connections that carry bytes: nothing is known of requests. */
   readonly tcp: boolean;
@@ -73,6 +76,7 @@ export interface Matching {
   readonly namespace: string;
   /** The mesh's trust domain and its aliases. */
   readonly trustDomains: readonly string[];
+  readonly callersBy?: CallersBy;
 }
 
 /** The field asks for something of an HTTP request. */

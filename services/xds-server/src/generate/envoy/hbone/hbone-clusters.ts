@@ -1,0 +1,122 @@
+/** Clusters that lead to listeners of the same Envoy, and those that open HBONE tunnels. */
+import { create, type Duration, pack } from "@flotilla/proto";
+import {
+  type Cluster,
+  ClusterSchema,
+  Cluster_DiscoveryType as Discovery,
+  Cluster_LbPolicy as LbPolicy,
+} from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type { TransportSocket } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { HttpProtocolOptionsSchema } from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
+import { internalAddress } from "../address.ts";
+import { circuitBreakers, httpOptionsKey, passthroughHttpOptions } from "../clusters/connection-pool.ts";
+import { hboneClientTls } from "./hbone-tls.ts";
+import { destinationMetadata, internalTransport, plainInternal } from "./internal-transport.ts";
+
+export const hbonePort = 15008;
+
+/** What tunnels have in common. */
+export interface TunnelInputs {
+  readonly connectTimeout: Duration | undefined;
+  /** Prefixes of the identities that may be at the other end. */
+  readonly peers: readonly string[];
+  /** Of HTTP/2, in bytes; 0 for Envoy's own. */
+  readonly streamWindow: number;
+  readonly connectionWindow: number;
+}
+
+/** @param name of the cluster @param listener where connections arrive */
+export function internalCluster(name: string, listener = name): Cluster {
+  return create(ClusterSchema, {
+    ...toListener(name, listener),
+    transportSocket: plainInternal,
+    typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
+  });
+}
+
+/** Tunnels to the address that an endpoint stands for, or to the waypoint before it. */
+export function connectOriginateCluster(inputs: TunnelInputs): Cluster {
+  return create(ClusterSchema, {
+    ...toDestination("connect_originate", inputs),
+    lbConfig: {
+      case: "originalDstLbConfig",
+      value: {
+        upstreamPortOverride: hbonePort,
+        metadataKey: {
+          key: destinationMetadata,
+          path: [{ segment: { case: "key", value: "waypoint" } }],
+        },
+      },
+    },
+    typedExtensionProtocolOptions: tunnelOptions(inputs, {}),
+  });
+}
+
+/** The tunnel within a tunnel to another network's gateway. */
+export function innerConnectOriginateCluster(inputs: TunnelInputs): Cluster {
+  const inner = hboneClientTls(inputs.peers);
+  return create(ClusterSchema, {
+    ...toListener("inner_connect_originate", "outer_connect_originate"),
+    transportSocket: internalTransport({ name: "internal_upstream_with_tls", passes: [], inner }),
+    typedExtensionProtocolOptions: tunnelOptions(inputs, oneRequest),
+  });
+}
+
+/** Tunnels to another network's gateway. */
+export function outerConnectOriginateCluster(inputs: TunnelInputs): Cluster {
+  return create(ClusterSchema, {
+    ...toDestination("outer_connect_originate", inputs),
+    lbConfig: { case: "originalDstLbConfig", value: { upstreamPortOverride: hbonePort } },
+    typedExtensionProtocolOptions: tunnelOptions(inputs, oneRequest),
+  });
+}
+
+/** Tunnels in tunnels are not shared. */
+const oneRequest = { maxRequestsPerConnection: 1 };
+
+function toListener(name: string, listener: string) {
+  const address = internalAddress(listener);
+  return {
+    name,
+    altStatName: `${name};`,
+    clusterDiscoveryType: { case: "type" as const, value: Discovery.STATIC },
+    circuitBreakers: circuitBreakers(),
+    loadAssignment: {
+      clusterName: name,
+      endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint" as const, value: { address } } }] }],
+    },
+  };
+}
+
+function toDestination(name: string, { connectTimeout, peers }: TunnelInputs) {
+  const transportSocket: TransportSocket = hboneClientTls(peers);
+  return {
+    name,
+    altStatName: `${name};`,
+    clusterDiscoveryType: { case: "type" as const, value: Discovery.ORIGINAL_DST },
+    lbPolicy: LbPolicy.CLUSTER_PROVIDED,
+    connectTimeout: connectTimeout ?? { seconds: 10n, nanos: 0 },
+    cleanupInterval: { seconds: 60n, nanos: 0 },
+    circuitBreakers: circuitBreakers(),
+    transportSocket,
+  };
+}
+
+function tunnelOptions(
+  { streamWindow, connectionWindow }: TunnelInputs,
+  common: { readonly maxRequestsPerConnection?: number },
+) {
+  const http2ProtocolOptions = {
+    allowConnect: true,
+    ...(streamWindow > 0 && { initialStreamWindowSize: streamWindow }),
+    ...(connectionWindow > 0 && { initialConnectionWindowSize: connectionWindow }),
+  };
+  const message = create(HttpProtocolOptionsSchema, {
+    commonHttpProtocolOptions: { idleTimeout: { seconds: 3600n, nanos: 0 }, ...common },
+    upstreamProtocolOptions: {
+      case: "explicitHttpConfig",
+      value: { protocolConfig: { case: "http2ProtocolOptions", value: http2ProtocolOptions } },
+    },
+  });
+  return { [httpOptionsKey]: pack(HttpProtocolOptionsSchema, message) };
+}

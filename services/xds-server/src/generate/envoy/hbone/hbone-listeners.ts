@@ -1,0 +1,168 @@
+/** Listeners of HBONE: one that ends tunnels, and those within Envoy that open them. */
+import { create, type MessageInitShape, pack } from "@flotilla/proto";
+import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
+import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import {
+  HttpConnectionManager_ForwardClientCertDetails as ForwardClientCert,
+  HttpConnectionManagerSchema,
+  type HttpFilter,
+} from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import {
+  type TcpProxy_TunnelingConfigSchema,
+  TcpProxySchema,
+} from "@flotilla/proto/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb";
+import { socketAddress } from "../address.ts";
+import { zeroDuration } from "../duration.ts";
+import { router } from "../filters/http-filters.ts";
+import { networkFilter } from "../filters/network-filters.ts";
+import { originalDestination } from "../listeners/listener-filters.ts";
+import { exactBalance } from "../listeners/listener-parts.ts";
+import { remoteEndpointState, remoteTargetKey, tunnelState } from "./filter-state.ts";
+import { hbonePort } from "./hbone-clusters.ts";
+import { hboneServerTls } from "./hbone-tls.ts";
+
+type Tunneling = MessageInitShape<typeof TcpProxy_TunnelingConfigSchema>;
+
+export interface TerminateInputs {
+  readonly address: string;
+  readonly extraAddresses: readonly string[];
+  readonly accessLog: readonly AccessLog[];
+  /** Prefixes of the identities that may call. */
+  readonly callers: readonly string[];
+  /** Finds the caller's workload, for telemetry. */
+  readonly peerMetadata: HttpFilter | undefined;
+  readonly textFactory: string;
+}
+
+/** Ends tunnels: the connections within go on to `main_internal`. */
+export function connectTerminateListener(inputs: TerminateInputs): Listener {
+  const { address, extraAddresses, accessLog, callers, peerMetadata, textFactory } = inputs;
+  return create(ListenerSchema, {
+    name: "connect_terminate",
+    address: socketAddress(address, hbonePort),
+    additionalAddresses: extraAddresses.map((extra) => ({ address: socketAddress(extra, hbonePort) })),
+    connectionBalanceConfig: exactBalance,
+    accessLog: [...accessLog],
+    filterChains: [
+      {
+        name: "default",
+        transportSocket: hboneServerTls(callers),
+        filters: [tunnelServer([...(peerMetadata === undefined ? [] : [peerMetadata]), tunnelState(textFactory)])],
+      },
+    ],
+  });
+}
+
+function tunnelServer(filters: readonly HttpFilter[]): Filter {
+  const upgradeConfigs = [{ upgradeType: "CONNECT" }];
+  const message = create(HttpConnectionManagerSchema, {
+    statPrefix: "connect_terminate",
+    httpFilters: [...filters, router],
+    routeSpecifier: {
+      case: "routeConfig",
+      value: {
+        name: "default",
+        virtualHosts: [
+          {
+            name: "default",
+            domains: ["*"],
+            routes: [
+              {
+                match: { pathSpecifier: { case: "connectMatcher", value: {} } },
+                action: {
+                  case: "route",
+                  value: {
+                    clusterSpecifier: { case: "cluster", value: "main_internal" },
+                    upgradeConfigs: [{ upgradeType: "CONNECT", connectConfig: {} }],
+                  },
+                },
+              },
+            ],
+          },
+        ],
+      },
+    },
+    http2ProtocolOptions: {
+      allowConnect: true,
+      maxConcurrentStreams: 100,
+      connectionKeepalive: { interval: { seconds: 10n, nanos: 0 }, timeout: { seconds: 20n, nanos: 0 } },
+    },
+    upgradeConfigs,
+    serverName: "istio-envoy",
+    forwardClientCertDetails: ForwardClientCert.APPEND_FORWARD,
+    setCurrentClientCertDetails: { subject: true, dns: true, uri: true },
+    streamIdleTimeout: zeroDuration,
+    useRemoteAddress: false,
+  });
+  return create(FilterSchema, {
+    name: "envoy.filters.network.http_connection_manager",
+    configType: { case: "typedConfig", value: pack(HttpConnectionManagerSchema, message) },
+  });
+}
+
+/** Opens tunnels to the address that a connection was meant for. */
+export const connectOriginateListener: Listener = tunnelListener({
+  name: "connect_originate",
+  filters: [tunnelProxy("connect_originate", { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%" })],
+  restoresDestination: true,
+});
+
+/** Opens tunnels, within another, to a service of another network. @param network of the caller; empty for none */
+export function innerConnectOriginateListener(network: string, textFactory: string): Listener {
+  return tunnelListener({
+    name: "inner_connect_originate",
+    filters: [
+      remoteEndpointState(textFactory),
+      tunnelProxy("inner_connect_originate", {
+        hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
+        headersToAdd: [header("x-forwarded-network", network)],
+      }),
+    ],
+    restoresDestination: false,
+  });
+}
+
+/** Opens tunnels to another network's gateway. @param source kind of the caller */
+export function outerConnectOriginateListener(source: string): Listener {
+  return tunnelListener({
+    name: "outer_connect_originate",
+    filters: [
+      tunnelProxy("outer_connect_originate", {
+        hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
+        headersToAdd: [header("x-istio-source", source)],
+      }),
+    ],
+    restoresDestination: true,
+  });
+}
+
+interface TunnelListener {
+  readonly name: string;
+  readonly filters: readonly Filter[];
+  readonly restoresDestination: boolean;
+}
+
+function tunnelListener({ name, filters, restoresDestination }: TunnelListener): Listener {
+  return create(ListenerSchema, {
+    name,
+    useOriginalDst: false,
+    listenerSpecifier: { case: "internalListener", value: {} },
+    listenerFilters: restoresDestination ? [originalDestination] : [],
+    filterChains: [{ filters: [...filters] }],
+  });
+}
+
+function tunnelProxy(name: string, tunnelingConfig: Tunneling): Filter {
+  const message = create(TcpProxySchema, {
+    statPrefix: name,
+    clusterSpecifier: { case: "cluster", value: name },
+    tunnelingConfig,
+  });
+  return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
+}
+
+function header(key: string, value: string) {
+  // Envoy's OVERWRITE_IF_EXISTS_OR_ADD.
+  return { header: { key, value }, appendAction: 2 };
+}

@@ -1,0 +1,80 @@
+/** Listeners of HBONE that several types of proxies have. */
+import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { hasRemoteTunnels, listensForHbone, opensTunnels } from "../../snapshot/scope/hbone.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import {
+  connectOriginateListener,
+  connectTerminateListener,
+  innerConnectOriginateListener,
+  outerConnectOriginateListener,
+} from "../envoy/hbone/hbone-listeners.ts";
+import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
+import { meshPeers, remoteTunnels, textFactory, tunnelPeerMetadata } from "./hbone.ts";
+import { listenerTraits } from "./listener-traits.ts";
+
+export interface TunnelListenerInputs {
+  readonly kind: "tunnel";
+  readonly name: string;
+  readonly traits: ListenerTraits | undefined;
+  readonly callers: readonly string[];
+  readonly peerMetadata: HttpFilter | undefined;
+  readonly textFactory: string;
+  readonly network: string;
+  /** Kind of the proxy, for gateways of other networks. */
+  readonly source: string;
+}
+
+const names: ReadonlySet<string> = new Set([
+  "connect_terminate",
+  "connect_originate",
+  "inner_connect_originate",
+  "outer_connect_originate",
+]);
+
+/** Of sidecars and routers; waypoints have more. One that may not send keeps a listener, as in istiod. */
+export const tunnelListenerNames = query<readonly string[]>("tunnel-listener-names", (view) => [
+  ...(view.proxy.type === "sidecar" && listensForHbone(view) ? ["connect_terminate", "main_internal"] : []),
+  ...(opensTunnels(view) ? ["connect_originate"] : []),
+  ...(view.proxy.type === "router" && hasRemoteTunnels(view) ? remoteTunnels : []),
+]);
+
+/** Undefined for any other name. */
+export function selectTunnelListener(view: View, name: string): TunnelListenerInputs | undefined {
+  if (!names.has(name)) return undefined;
+  const endsTunnels = name === "connect_terminate";
+  return {
+    kind: "tunnel",
+    name,
+    traits: endsTunnels ? view.read(listenerTraits) : undefined,
+    callers: view.read(meshPeers),
+    peerMetadata: endsTunnels ? view.read(tunnelPeerMetadata) : undefined,
+    textFactory: textFactory(view),
+    network: name === "inner_connect_originate" ? view.proxy.network : "",
+    source: name === "outer_connect_originate" ? sourceOf(view) : "",
+  };
+}
+
+function sourceOf({ proxy }: View): string {
+  return proxy.type === "waypoint" ? "waypoint" : "gateway";
+}
+
+export function buildTunnelListener({ name, traits, ...inputs }: TunnelListenerInputs): Listener {
+  switch (name) {
+    case "connect_originate":
+      return connectOriginateListener;
+    case "inner_connect_originate":
+      return innerConnectOriginateListener(inputs.network, inputs.textFactory);
+    case "outer_connect_originate":
+      return outerConnectOriginateListener(inputs.source);
+    default:
+      return connectTerminateListener({
+        address: traits?.wildcardAddress ?? "0.0.0.0",
+        extraAddresses: traits?.extraAddresses ?? [],
+        accessLog: traits?.accessLogs.inbound.listener ?? [],
+        callers: inputs.callers,
+        peerMetadata: inputs.peerMetadata,
+        textFactory: inputs.textFactory,
+      });
+  }
+}

@@ -1,0 +1,82 @@
+/** What HBONE tunnels of a proxy have in common. */
+import type { Cluster } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "../../snapshot/scope/hbone.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { peerMetadataFilter } from "../envoy/hbone/filter-state.ts";
+import {
+  connectOriginateCluster,
+  innerConnectOriginateCluster,
+  internalCluster,
+  outerConnectOriginateCluster,
+  type TunnelInputs,
+} from "../envoy/hbone/hbone-clusters.ts";
+import { istioExtensions } from "../envoy/istio-extensions.ts";
+import { trustDomains } from "./authorization.ts";
+
+/** Identities of the mesh; waypoints name their own namespace besides, as istiod has it. */
+const tunnelPeers = query<readonly string[]>("tunnel-peers", (view) => {
+  const domains = view.read(trustDomains);
+  const mesh = domains.map((domain) => `spiffe://${domain}/`);
+  if (view.proxy.type !== "waypoint") return mesh;
+  const { namespace } = view.proxy;
+  return [...mesh, ...domains.map((domain) => `spiffe://${domain}/ns/${namespace}/sa/`)];
+});
+
+export const meshPeers = query<readonly string[]>("mesh-peers", (view) =>
+  view.read(trustDomains).map((domain) => `spiffe://${domain}/`),
+);
+
+function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
+  return {
+    connectTimeout: view.mesh.connectTimeout,
+    peers,
+    streamWindow: view.feature("hboneStreamWindow"),
+    connectionWindow: view.feature("hboneConnectionWindow"),
+  };
+}
+
+/** Envoys of Istio before 1.29 and stock ones know their own kind of text only. */
+export function textFactory({ proxy }: View): string {
+  const isKnown = proxy.isAtLeast(1, 29) && proxy.supports(istioExtensions.httpPeerMetadata);
+  return isKnown ? "istio.hashable_string" : "envoy.string";
+}
+
+/** How peers' workloads are found at the ends of tunnels; undefined for Envoys without the filter. */
+export const tunnelPeerMetadata = query("tunnel-peer-metadata", (view) =>
+  view.proxy.supports(istioExtensions.httpPeerMetadata) ? peerMetadataFilter("downstream") : undefined,
+);
+
+/** Of sidecars and routers; waypoints have more. */
+export const tunnelClusterNames = query<readonly string[]>("tunnel-cluster-names", (view) => [
+  ...(view.proxy.type === "sidecar" && listensForHbone(view) ? ["main_internal"] : []),
+  ...(opensTunnels(view) && sendsHbone(view) ? ["connect_originate"] : []),
+  ...(view.proxy.type === "router" && hasRemoteTunnels(view) ? remoteTunnels : []),
+]);
+
+export const remoteTunnels: readonly string[] = ["inner_connect_originate", "outer_connect_originate"];
+
+export interface TunnelClusterInputs extends TunnelInputs {
+  readonly kind: "tunnel";
+  readonly name: string;
+}
+
+/** One of the clusters that HBONE needs. */
+export function selectTunnelCluster(view: View, name: string): TunnelClusterInputs {
+  const peers = view.read(name === "connect_originate" ? tunnelPeers : meshPeers);
+  return { kind: "tunnel", name, ...tunnelInputs(view, peers) };
+}
+
+export function buildTunnelCluster({ name, ...inputs }: TunnelClusterInputs): Cluster {
+  switch (name) {
+    case "connect_originate":
+      return connectOriginateCluster(inputs);
+    case "inner_connect_originate":
+      return innerConnectOriginateCluster(inputs);
+    case "outer_connect_originate":
+      return outerConnectOriginateCluster(inputs);
+    case "encap":
+      return internalCluster(name, "connect_originate");
+    default:
+      return internalCluster(name);
+  }
+}

@@ -1,0 +1,44 @@
+/** CDS and EDS of a waypoint: the services behind it, what its routes and policies lead to besides, and its tunnels. */
+import { typeUrl } from "@flotilla/proto";
+import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { hasRemoteTunnels } from "../../snapshot/scope/hbone.ts";
+import { isServiceVisible } from "../../snapshot/scope/services.ts";
+import { query } from "../../snapshot/view.ts";
+import { createGenerator, sharedSelection } from "../encode/generator.ts";
+import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
+import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
+import { clusterTarget, waypointOutboundNames } from "../select/cluster-names.ts";
+import { buildTunnelCluster, selectTunnelCluster, type TunnelClusterInputs } from "../select/hbone.ts";
+import { loadAssignmentsOf } from "../select/load-assignments.ts";
+import { selectOutboundCluster } from "../select/outbound-cluster.ts";
+import { vipClusterNames, vipTarget } from "./cluster-target.ts";
+
+type ClusterInputs = OutboundClusterInputs | TunnelClusterInputs;
+
+const tunnelNames = query<readonly string[]>("waypoint-tunnel-names", (view) => [
+  "main_internal",
+  "encap",
+  "connect_originate",
+  ...(hasRemoteTunnels(view) ? ["inner_connect_originate", "outer_connect_originate"] : []),
+]);
+
+export const waypointClusters = createGenerator<ClusterInputs, Cluster>({
+  typeUrl: typeUrl.cluster,
+  label: "waypoint ",
+  schema: ClusterSchema,
+  names: (view) => [...view.read(waypointOutboundNames), ...view.read(vipClusterNames), ...view.read(tunnelNames)],
+  select: (view, name) => (view.read(tunnelNames).includes(name) ? selectTunnelCluster(view, name) : undefined),
+  shared: sharedSelection({
+    target: (view, name) => vipTarget(view, name) ?? clusterTarget(view, name),
+    select: selectOutboundCluster,
+  }),
+  build: (inputs) => (inputs.kind === "outbound" ? buildOutboundCluster(inputs) : buildTunnelCluster(inputs)),
+});
+
+/** EDS: endpoints of the services behind the waypoint, and of those that it calls itself. */
+export const waypointLoadAssignments = loadAssignmentsOf("waypoint ", (view, name) => {
+  const own = vipTarget(view, name);
+  if (own === undefined) return clusterTarget(view, name);
+  // A service that is hidden from the waypoint's namespace has a cluster without endpoints, as in istiod.
+  return isServiceVisible(view, own.service, view.proxy.namespace) ? own : undefined;
+});

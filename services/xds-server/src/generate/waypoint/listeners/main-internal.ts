@@ -1,0 +1,87 @@
+/** The listener within tunnels: each service behind the waypoint has filter chains by its ports, workloads themselves have two. */
+import { isHttp, isTls, isUnsupported, isWildcard, type Protocol, type Service } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import type { FilterChain } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { serviceText } from "../../../snapshot/row-index.ts";
+import { vipsOf, waypointServices, waypointWorkloadAddresses } from "../../../snapshot/scope/waypoint-services.ts";
+import { query, type View } from "../../../snapshot/view.ts";
+import { httpInspector, originalDestination, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
+import { directFilterChains, serviceFilterChains } from "./chains.ts";
+import { type MatchedService, type MatchedWorkload, vipMatcher } from "./vip-matcher.ts";
+
+export interface MainInternalInputs {
+  readonly kind: "main-internal";
+  readonly services: readonly MatchedService[];
+  readonly workloads: readonly MatchedWorkload[];
+  readonly chains: readonly FilterChain[];
+}
+
+export function selectMainInternal(view: View): MainInternalInputs {
+  return {
+    kind: "main-internal",
+    services: view.read(matchedServices),
+    workloads: view.read(matchedWorkloads),
+    chains: view.read(allChains),
+  };
+}
+
+const allChains = query<readonly FilterChain[]>("waypoint-filter-chains", (view) => [
+  ...view.read(waypointServices).flatMap((service) => view.read(serviceFilterChains, serviceText.write(service))),
+  ...view.read(directFilterChains),
+]);
+
+const matchedServices = query<readonly MatchedService[]>(
+  "waypoint-matched-services",
+  (view) =>
+    view.read(waypointServices).map((service) => {
+      const vips = vipsOf(view, service);
+      return { hostname: service.hostname, vips: vips.length === 0 ? ["0.0.0.0"] : vips, ports: matchedPorts(service) };
+    }),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** Below a wildcard a host is known by requests and server names only, and the latter are not looked at here. */
+function matchedPorts({ hostname, resolution, ports }: Service): Service["ports"] {
+  const isOpen = resolution === "dynamic-dns" && isWildcard(hostname);
+  return isOpen ? ports.filter(({ protocol }) => !isTls(protocol)) : ports;
+}
+
+const matchedWorkloads = query<readonly MatchedWorkload[]>(
+  "waypoint-matched-workloads",
+  (view) => view.read(waypointWorkloadAddresses).map((address) => ({ address })),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+export function buildMainInternal({ services, workloads, chains }: MainInternalInputs): Listener {
+  return create(ListenerSchema, {
+    name: "main_internal",
+    trafficDirection: TrafficDirection.INBOUND,
+    listenerSpecifier: { case: "internalListener", value: {} },
+    listenerFilters: [originalDestination, ...inspectors(services)],
+    filterChainMatcher: vipMatcher(services, workloads),
+    filterChains: [...chains],
+  });
+}
+
+/** The first bytes are looked at where a port of some service leaves open what comes. */
+function inspectors(services: readonly MatchedService[]): Listener["listenerFilters"] {
+  const ports = Map.groupBy(
+    services.flatMap((service) => service.ports),
+    ({ number }) => number,
+  );
+  const numbers = [...ports.keys()].sort((a, b) => a - b);
+  const kindsOf = (number: number) => new Set(ports.get(number)?.map(({ protocol }) => kindOf(protocol)));
+  const isSure = (number: number) => kindsOf(number).size === 1 && !kindsOf(number).has("unknown");
+  const hasTls = (number: number) => ports.get(number)?.some(({ protocol }) => isTls(protocol)) ?? false;
+  return [
+    httpInspector({ skipPorts: numbers.filter(isSure) }),
+    ...(numbers.some(hasTls) ? [tlsInspector({ skipPorts: numbers.filter((number) => !hasTls(number)) })] : []),
+  ];
+}
+
+function kindOf(protocol: Protocol): "http" | "tcp" | "unknown" {
+  if (isUnsupported(protocol) || protocol === "UDP") return "unknown";
+  return isHttp(protocol) ? "http" : "tcp";
+}

@@ -1,0 +1,59 @@
+/** Feature switches of the ambient mesh, part of the table in features.ts. */
+import { flag, integer } from "@flotilla/runtime/settings";
+
+export const ambientFeatures = {
+  ambient: flag({
+    env: "PILOT_ENABLE_AMBIENT",
+    default: false,
+    sentence: "ztunnels and waypoints are served; service-controller needs it too.",
+  }),
+  ambientMultiNetwork: flag({
+    env: "AMBIENT_ENABLE_MULTI_NETWORK",
+    default: false,
+    sentence: "With ambient: workloads of other networks are reached through the gateways of their network, by HBONE.",
+  }),
+  sendHbone: flag({
+    env: "PILOT_ENABLE_SENDING_HBONE",
+    default: true,
+    sentence: "With ambient: sidecars and gateways call workloads that take HBONE by it.",
+  }),
+  preferHbone: flag({
+    env: "PILOT_PREFER_SENDING_HBONE",
+    default: false,
+    sentence: "Workloads that take both HBONE and the mesh's TLS are called by HBONE.",
+  }),
+  listenHbone: flag({
+    env: "PILOT_ENABLE_SIDECAR_LISTENING_HBONE",
+    default: true,
+    sentence: "With ambient: sidecars that ask for it listen for HBONE.",
+  }),
+  ingressWaypoints: flag({
+    env: "ENABLE_INGRESS_WAYPOINT_ROUTING",
+    default: true,
+    sentence: "With ambient: gateways call services labelled istio.io/ingress-use-waypoint through their waypoint.",
+  }),
+  multiNetworkWaypoints: flag({
+    env: "AMBIENT_ENABLE_MULTI_NETWORK_WAYPOINT",
+    default: true,
+    sentence: "Waypoints call workloads of other networks, where these are reached at all.",
+  }),
+  multiNetworkIngress: flag({
+    env: "AMBIENT_ENABLE_MULTI_NETWORK_INGRESS",
+    default: false,
+    sentence: "Gateways call workloads of other networks by HBONE, where these are reached at all.",
+  }),
+  hboneStreamWindow: integer({
+    env: "PILOT_HBONE_INITIAL_STREAM_WINDOW_SIZE",
+    default: 0,
+    min: 0,
+    max: 0x7fff_ffff,
+    sentence: "HTTP/2 window of a stream in an HBONE tunnel, in bytes; 0 for Envoy's own.",
+  }),
+  hboneConnectionWindow: integer({
+    env: "PILOT_HBONE_INITIAL_CONNECTION_WINDOW_SIZE",
+    default: 0,
+    min: 0,
+    max: 0x7fff_ffff,
+    sentence: "HTTP/2 window of a connection of HBONE tunnels, in bytes; 0 for Envoy's own.",
+  }),
+} as const;

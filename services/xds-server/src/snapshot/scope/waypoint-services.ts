@@ -1,0 +1,101 @@
+/** What a waypoint stands before: services, whoever may see them, and workloads; and what it calls besides. */
+import { compareText, ownValue, type Service } from "@flotilla/model";
+import { servicesOfWaypoint, waypointText, workloadsOfWaypoint } from "../ambient/waypoints.ts";
+import { query, type View } from "../view.ts";
+import { tokenRules } from "./authn.ts";
+import { gatewayNameLabel } from "./policy-targets.ts";
+import { providerServices } from "./routed-services.ts";
+import { hasFamily, serviceIn } from "./services.ts";
+import { proxyEgressListeners } from "./sidecar.ts";
+import { visibleServices } from "./sidecar-scope.ts";
+import { listenerHeads, type VirtualServiceHead, virtualServiceDestinations } from "./virtual-services.ts";
+
+/** Of the waypoint that the proxy is a pod of, oldest first. */
+export const waypointServices = query<readonly Service[]>("waypoint-services", (view) => {
+  const name = view.proxy.label(gatewayNameLabel);
+  if (name === undefined || !view.feature("ambient")) return [];
+  return view
+    .read(servicesOfWaypoint, waypointText.write({ namespace: view.proxy.namespace, name }))
+    .flatMap(({ namespace, hostname }) => serviceIn(view, namespace, hostname) ?? [])
+    .sort(
+      (a, b) =>
+        a.creationTimeMs - b.creationTimeMs ||
+        compareText(nameOf(a), nameOf(b)) ||
+        compareText(a.namespace, b.namespace),
+    );
+});
+
+/** A ServiceEntry has a name for all of its hosts; each is a service of its own. */
+function nameOf({ registry, name, hostname }: Service): string {
+  return registry === "External" ? hostname : name;
+}
+
+const servicesByHost = query<ReadonlyMap<string, Service>>(
+  "waypoint-services-by-host",
+  (view) => new Map(view.read(waypointServices).map((service) => [service.hostname, service])),
+);
+
+const serviceOfHost = query<Service | undefined, string>("waypoint-service-of-host", (view, hostname) =>
+  view.read(servicesByHost).get(hostname),
+);
+
+export function waypointService(view: View, hostname: string): Service | undefined {
+  return view.read(serviceOfHost, hostname);
+}
+
+/** The VirtualServices of a service behind the waypoint that are meant for callers in the mesh, in order of precedence. */
+export const waypointVirtualServices = query<readonly VirtualServiceHead[], string>(
+  "waypoint-virtual-services",
+  (view, hostname) =>
+    proxyEgressListeners(view)
+      .flatMap(({ name }) => view.read(listenerHeads, name))
+      .filter(({ hosts }) => hosts.includes(hostname)),
+);
+
+/** Services that a waypoint calls directly: where its routes lead apart from its own services, providers, and issuers of tokens. */
+export const waypointDestinations = query<readonly Service[]>("waypoint-destinations", (view) => {
+  const own = view.read(waypointServices);
+  const routed = own.flatMap(({ hostname }) =>
+    view
+      .read(waypointVirtualServices, hostname)
+      .flatMap(({ name }) => view.read(virtualServiceDestinations, name).map(({ host }) => host)),
+  );
+  const hosts = new Set([
+    // Of services outside of the mesh istiod sends both clusters.
+    ...routed.filter((host) => waypointService(view, host)?.meshExternal !== false),
+    ...view.read(providerServices),
+    ...view.read(tokenRules, "").flatMap(({ rule }) => URL.parse(rule.jwksUri)?.hostname ?? []),
+  ]);
+  return visibleServices(view).filter(
+    ({ namespace, hostname }) => hosts.has(hostname) || hosts.has(`${namespace}/${hostname}`),
+  );
+});
+
+/** The addresses of workloads that the waypoint stands before without a service, where it is for workloads; sorted. */
+export const waypointWorkloadAddresses = query<readonly string[]>(
+  "waypoint-workload-addresses",
+  (view) => {
+    const name = view.proxy.label(gatewayNameLabel);
+    if (name === undefined || !view.feature("ambient")) return [];
+    const uids = view.read(workloadsOfWaypoint, waypointText.write({ namespace: view.proxy.namespace, name }));
+    return [...new Set(uids.flatMap((uid) => view.workload(uid)?.addresses ?? []))].sort();
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+const none = "0.0.0.0";
+
+/** By which a service is called through a waypoint, whoever calls: of the proxy's cluster, else the service's own or allocated one; both families where the control plane knows of dual stack. */
+export function vipsOf(view: View, service: Service): readonly string[] {
+  const inCluster = (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific);
+  const [own] = [...inCluster, service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
+  if (own === undefined)
+    return [service.autoAllocatedIpv4, service.autoAllocatedIpv6]
+      .filter((address) => address !== undefined)
+      .filter((address) => hasFamily(view, address));
+  return inCluster.length > 0 && view.feature("dualStack") ? inCluster : [own];
+}
+
+function isSpecific(address: string): boolean {
+  return address !== "" && address !== none && address !== "::";
+}

@@ -46,8 +46,16 @@ describe("analysis of a mesh that changes", () => {
     const before = analysis.computations;
     const changed = analysis.apply([{ removed: service("host-7").key }]);
     assert.deepEqual(titles(analysis), ["IST0101 VirtualService shop/route-7 spec.http[0].route[0].destination.host"]);
-    assert.deepEqual([...changed], ["VirtualService/shop/route-7", "Service/shop/host-7"]);
+    assert.deepEqual([...changed], ["Service/shop/host-7", "VirtualService/shop/route-7"]);
     assert.equal(analysis.computations - before, 1);
+  });
+
+  it("checks a part at a time, as much as is asked for", () => {
+    const analysis = analysisOf(["route-destinations"]);
+    analysis.note(["a", "b", "c"].map((name) => ({ object: route(name, "lost") })));
+    assert.deepEqual([analysis.isSettled, analysis.findings().length], [false, 0]);
+    assert.deepEqual([analysis.settle(2).size, analysis.isSettled, analysis.findings().length], [2, false, 2]);
+    assert.deepEqual([analysis.settle(2).size, analysis.isSettled, analysis.findings().length], [1, true, 3]);
   });
 
   it("forgets findings of objects that are gone and of those that were put right", () => {

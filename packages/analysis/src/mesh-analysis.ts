@@ -36,21 +36,39 @@ export class MeshAnalysis {
 
   /** Brings the findings up to date; returns the objects whose findings may have changed. */
   apply(changes: Iterable<ObjectChange>): ReadonlySet<ConfigKeyText> {
-    const removed = new Set<ConfigKeyText>();
+    this.note(changes);
+    return this.settle();
+  }
+
+  /** Takes changes in; what they concern is checked by `settle`. */
+  note(changes: Iterable<ObjectChange>): void {
     for (const change of changes) {
       const key = configKeyText("object" in change ? change.object.key : change.removed);
       const object = "object" in change ? change.object : undefined;
       this.#index.set(key, object);
       this.#graph.set(objectInput(key), object);
-      if (object !== undefined) this.#stale.add(key);
-      else if (this.#findings.has(key)) removed.add(key);
+      this.#stale.add(key);
     }
     for (const [row, members] of this.#index.takeTouched()) this.#graph.set(rowInput(row), members);
-    const changed = new Set(this.#stale);
-    this.#stale.clear();
-    for (const key of changed) this.#analyze(key);
-    for (const key of removed) if (this.#index.get(key) === undefined) this.#forget(key);
-    return new Set([...changed, ...removed]);
+  }
+
+  /** Whether `settle` has something to check. */
+  get isSettled(): boolean {
+    return this.#stale.size === 0;
+  }
+
+  /** Checks at most so many of the objects that changes concern; returns those whose findings may have changed. */
+  settle(limit: number = Number.POSITIVE_INFINITY): ReadonlySet<ConfigKeyText> {
+    const changed = new Set<ConfigKeyText>();
+    for (const key of this.#stale) {
+      if (changed.size >= limit) break;
+      changed.add(key);
+    }
+    for (const key of changed) {
+      this.#stale.delete(key);
+      this.#analyze(key);
+    }
+    return changed;
   }
 
   /** What is found now, each thing once, in the order of objects and fields. */

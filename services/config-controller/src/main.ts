@@ -37,7 +37,13 @@ async function run(service: ConfigService): Promise<void> {
   await using view = await openView(service, { certificate, durable, published, onProblems, metrics });
   const { sources, store } = view;
   const refused = () => sources.flatMap((source) => source.problems());
-  const status = openStatus({ bus, published, refused, conflicts: () => store.conflicts() });
+  const status = openStatus({
+    bus,
+    published,
+    refused,
+    conflicts: () => store.conflicts(),
+    analyzes: settings.analyzes,
+  });
   problems.begin(service, { view, status, metrics });
 
   const { ledgerGenerations: size, digestIntervalMs: compareEveryMs } = settings;

@@ -31,6 +31,12 @@ export const settings = {
     sentence:
       "What is known of an object is written to its status in Kubernetes, by the one config-controller that has the duty.",
   }),
+  analyzes: flag({
+    env: "PILOT_ENABLE_ANALYSIS",
+    default: false,
+    sentence:
+      "Objects are analyzed beside each other; what is found stands in the condition PassedAnalysis of their status. Takes about 20 kB of memory an object.",
+  }),
   statusWritesPerSecond: integer({
     env: "PILOT_STATUS_QPS",
     default: 20,

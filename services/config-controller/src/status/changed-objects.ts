@@ -30,6 +30,12 @@ export class ChangedObjects {
     sources.distributions.listen(() => this.compare());
   }
 
+  /** What is known of these may be different. */
+  note(objects: ReadonlySet<string>): void {
+    for (const object of objects) if (statusKey(object) !== undefined) this.#changed.add(object);
+    if (this.#changed.size > 0) this.#notify();
+  }
+
   /** What is said against objects may be different. */
   compare(): void {
     const now = this.#read();

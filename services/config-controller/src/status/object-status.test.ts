@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import type { Config, ConfigKey } from "@flotilla/model";
 import type { PublishedObject } from "../follow/published-config.ts";
+import { conditionsOf } from "./kubernetes/conditions.ts";
 import { ObjectStatuses, RegistryProgress } from "./object-status.ts";
 import { isSettled } from "./status-pages.ts";
 
 const distribution = { live: 2, concerned: 2, refusals: [], isPrecise: true, behind: [], replicas: 1 };
 
-function statusOf(config: Partial<Config> & Pick<Config, "key">) {
+type Analysis = ConstructorParameters<typeof ObjectStatuses>[0]["analysis"];
+
+function statusOf(config: Partial<Config> & Pick<Config, "key">, analysis?: Analysis) {
   const whole: Config = { labels: {}, annotations: {}, creationTimeMs: 0, spec: {}, ...config };
   const cause = { publisher: "p", epoch: "e", group: 1, objects: [], source: "", eventTimeMs: 0 };
   const object = { key: whole.key, config: whole, position: 7, cause } as unknown as PublishedObject;
@@ -17,6 +20,7 @@ function statusOf(config: Partial<Config> & Pick<Config, "key">) {
     conflicts: () => [],
     distributions: { of: () => distribution, findings: () => new Map() },
     progress: { effectOf: () => 7 },
+    analysis,
   });
   return statuses.of(whole.key);
 }
@@ -29,6 +33,15 @@ describe("the status of an object", () => {
     assert.match(status?.noEffect ?? "", /^has no effect: it is for the waypoints of its targetRefs/);
     assert.deepEqual(status?.warnings[0], { field: "", reason: status?.noEffect });
     assert.equal(status && isSettled(status), false);
+  });
+
+  it("has what analysis finds among its warnings, and then has not passed analysis", () => {
+    const key = { kind: "DestinationRule", namespace: "shop", name: "r" };
+    const finding = { field: "spec.host", reason: "no service has host revews [IST0174]" };
+    const status = statusOf({ key, spec: { host: "revews" } }, { of: () => [finding] });
+    assert.deepEqual(status?.warnings, [finding]);
+    const passed = status && conditionsOf(status, 1, [], "").find(({ type }) => type === "PassedAnalysis");
+    assert.deepEqual([passed?.status, passed?.message], ["False", "spec.host: no service has host revews [IST0174]"]);
   });
 
   it("that has an effect has none", () => {

@@ -56,6 +56,8 @@ interface StatusSources {
   readonly conflicts: () => readonly Conflict[];
   readonly distributions: Pick<Distributions, "of" | "findings">;
   readonly progress: Pick<RegistryProgress, "effectOf">;
+  /** What analysis finds; absent where it is not enabled. */
+  readonly analysis?: { of(object: string): readonly Finding[] } | undefined;
 }
 
 const maxWarnings = 50_000;
@@ -134,7 +136,8 @@ export class ObjectStatuses {
     const noEffect = noEffectReason(inForce.config.key.kind, inForce.config);
     const own = noEffect === undefined ? [] : [{ field: "", reason: noEffect }];
     const beside = findings.map((reason) => ({ field: "", reason }));
-    const warnings = [...own, ...this.#warningsOf(object, inForce), ...beside];
+    const analysed = this.#sources.analysis?.of(object) ?? [];
+    const warnings = [...own, ...this.#warningsOf(object, inForce), ...beside, ...analysed];
     const { config, position, cause } = inForce;
     const { epoch } = this.#sources.published;
     // What service-controller has not read yet has come nowhere.

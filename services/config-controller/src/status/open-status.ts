@@ -4,6 +4,7 @@ import type { HttpHandler } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { Conflict } from "../aggregate/aggregate-store.ts";
 import type { PublishedConfig } from "../follow/published-config.ts";
+import { AnalysisFindings } from "./analysis-findings.ts";
 import { ChangedObjects } from "./changed-objects.ts";
 import { Distributions } from "./distributions.ts";
 import type { StatusWriterOptions } from "./kubernetes/status-writer.ts";
@@ -15,6 +16,8 @@ export interface OpenStatusOptions {
   readonly published: PublishedConfig;
   readonly refused: () => readonly SourceProblem[];
   readonly conflicts: () => readonly Conflict[];
+  /** Whether objects are analyzed beside each other. */
+  readonly analyzes: boolean;
 }
 
 /** What has to be known of objects to write their status somewhere. */
@@ -29,10 +32,11 @@ export interface RunningStatus {
   run(stop: AbortSignal): Promise<void>;
 }
 
-export function openStatus({ bus, published, refused, conflicts }: OpenStatusOptions): RunningStatus {
+export function openStatus({ bus, published, refused, conflicts, analyzes }: OpenStatusOptions): RunningStatus {
   const distributions = new Distributions({ nowMs: Date.now });
   const progress = new RegistryProgress();
-  const statuses = new ObjectStatuses({ published, distributions, progress, refused, conflicts });
+  const analysis = analyzes ? new AnalysisFindings(published) : undefined;
+  const statuses = new ObjectStatuses({ published, distributions, progress, refused, conflicts, analysis });
   const changed = new ChangedObjects({ published, distributions, refused });
   return {
     page: objectsPage(statuses, () => published.position),
@@ -48,7 +52,12 @@ export function openStatus({ bus, published, refused, conflicts }: OpenStatusOpt
     noteRefused: () => changed.compare(),
     run: async (stop) => {
       const onStep = () => changed.compare();
-      await Promise.all([distributions.watch(bus, stop), progress.watch(bus, onStep, stop)]);
+      const onFound = (objects: ReadonlySet<string>) => changed.note(objects);
+      await Promise.all([
+        distributions.watch(bus, stop),
+        progress.watch(bus, onStep, stop),
+        analysis?.run(onFound, stop),
+      ]);
     },
   };
 }

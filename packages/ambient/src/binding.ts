@@ -2,7 +2,7 @@
  * Which waypoint a service or workload is bound to, by `istio.io/use-waypoint` on the object or its namespace, and why it is not
  * bound to the one that it names. Source: Istio's label reference, corpus ambient.
  */
-import { type Labels, ownValue } from "@flotilla/model";
+import { type Labels, ownValue, type Workload } from "@flotilla/model";
 import { mayAttach, type Waypoint } from "./waypoint.ts";
 
 const waypointLabel = "istio.io/use-waypoint";
@@ -75,6 +75,11 @@ export function bindService(
     return { problem: unsupported(waypoint, "service") };
   if (namespaceOnly && waypoint.namespace !== namespace) return { problem: crossNamespace(waypoint) };
   return withCanary(waypoint, object, namespace, lookups);
+}
+
+/** The labels by which a workload is bound. */
+export function bindingLabels({ kind, labels, bindingLabels: own }: Workload): Labels {
+  return own ?? (kind === "ServiceEntry" ? {} : labels);
 }
 
 /** A namespace's waypoint for services alone is none for its workloads, and no mistake of theirs. */

@@ -5,6 +5,7 @@ export {
 } from "./authorization.ts";
 export {
   type Binding,
+  bindingLabels,
   bindService,
   bindWorkload,
   canaryWeight,

@@ -36,14 +36,14 @@ function namedDestination(
   return gatewayDestination({ key, labels, annotations, creationTimeMs, spec, status }, network);
 }
 
-/** Ztunnels call the gateway itself as a workload; by host name it is a service, which they know already. */
-export function gatewayWorkload(gateway: HboneGateway, trustDomain: string): WorkloadFacts | undefined {
+/** Ztunnels call the gateway itself as a workload. */
+export function gatewayWorkload(gateway: HboneGateway, trustDomain: string): WorkloadFacts {
   const { destination, network, namespace, port, serviceAccount } = gateway;
-  if ("hostname" in destination) return undefined;
-  const { address } = destination;
-  const uid = gatewayUid(network, address, port);
+  const [address, hostname] = "hostname" in destination ? ["", destination.hostname] : [destination.address, ""];
+  const uid = gatewayUid(network, address || hostname, port);
   return {
-    ...{ uid, name: uid, namespace, network, serviceAccount, trustDomain, addresses: [address], hostname: "" },
+    ...{ uid, name: uid, namespace, network, serviceAccount, trustDomain, hostname },
+    addresses: address === "" ? [] : [address],
     ...{ tunnel: "none", canonicalName: "", canonicalRevision: "", workloadName: "", isPod: false, node: "" },
     ...{ clusterId: "", isHealthy: true, hostNetwork: false, services: [], policies: [] },
   };

@@ -91,16 +91,10 @@ function waypointFacts({ waypoint, canary }: Binding): Pick<ServiceFacts, "waypo
   };
 }
 
-/** Of all clusters; those of load balancers lead to the service too. */
+/** Of all clusters. */
 function addressesOf(service: Service, entry: EntryTraits | undefined): readonly string[] {
-  const { registry, kubernetes, clusterVips, addresses, defaultAddress, autoAllocatedIpv4, autoAllocatedIpv6 } =
-    service;
-  if (registry !== "External") {
-    const balancers =
-      kubernetes?.type === "LoadBalancer" ? Object.values(service.clusterExternalAddresses ?? {}).flat() : [];
-    const own = Object.values(clusterVips).flat();
-    return [...new Set([...own, ...balancers])].filter(isReachable);
-  }
+  const { registry, clusterVips, addresses, defaultAddress, autoAllocatedIpv4, autoAllocatedIpv6 } = service;
+  if (registry !== "External") return [...new Set(Object.values(clusterVips).flat())].filter(isReachable);
   const own = (addresses ?? [defaultAddress]).filter((address) => address.includes("/") || isReachable(address));
   if (own.length > 0 || service.resolution === "passthrough") return own;
   if (entry !== undefined && entry.statusAddresses.length > 0) return entry.statusAddresses;

@@ -14,7 +14,7 @@ export interface Waypoint {
   readonly namespace: string;
   readonly name: string;
   readonly destination: GatewayDestination;
-  /** Where it takes HBONE. */
+  /** Where it takes HBONE: that of the mesh, whatever its listener has; as in istiod. */
   readonly port: number;
   readonly traffic: WaypointTraffic;
   readonly attachment: WaypointAttachment;
@@ -60,7 +60,7 @@ export function waypointOf(
     namespace: key.namespace,
     name: key.name,
     destination,
-    port: spec.listeners?.find(({ protocol }) => protocol === "HBONE")?.port ?? hbonePort,
+    port: hbonePort,
     traffic: trafficOf(gateway.labels[trafficLabel] ?? gatewayClass?.labels[trafficLabel]),
     attachment: waypointAttachment(spec, inbound),
     ...(inbound === undefined ? {} : { inbound }),

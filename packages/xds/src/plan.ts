@@ -80,9 +80,7 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   const { sent, claim, due, subscription, suspects } = known;
   const shared = deltaBody(known, set, bodies);
   if (isPlainPush(known) && shared.removed.length === 0) return shared.resources.length === 0 ? undefined : shared;
-  // A name that is asked for may stand for others, which nobody gives up by their own.
-  const isAliased = rulesOf(set.typeUrl).aliased === true;
-  const removed = isAliased ? shared.removed : shared.removed.filter((name) => wants(subscription, name));
+  const removed = shared.removed.filter((name) => wants(subscription, name) || isWantedByAlias(known, set, name));
   const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
   const asked = due?.asked === "all" ? subscription.names : (due?.asked ?? []);
   const absent = [...asked, ...(due?.dropped ?? []), ...suspects.keys()];
@@ -93,6 +91,13 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   const isEmpty = body.resources.length === 0 && body.removed.length === 0;
   const isFirst = sent === undefined && claim === undefined && due?.mustAnswer === true;
   return isEmpty && !isFirst ? undefined : body;
+}
+
+/** A name that is asked for may stand for others. What is gone without a request was wanted, by whatever name. */
+function isWantedByAlias({ sent, due, subscription }: TypeState, { typeUrl }: ResourceSet, name: string): boolean {
+  if (rulesOf(typeUrl).aliased !== true) return false;
+  if (due === undefined || !isAnswer(due)) return true;
+  return sent?.byName.get(name)?.aliases?.some((alias) => subscription.names.has(alias)) === true;
 }
 
 /** Nothing but what changed is to be sent: so for most streams at most times. */

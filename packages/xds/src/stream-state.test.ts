@@ -408,10 +408,10 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
     {
       name: "giving up the star leaves the names",
       lines: [
-        [put(types.address, ab)],
-        [delta(types.address, { subscribe: ["*", "a"] }), "address: a=1 b=1"],
-        [delta(types.address, { unsubscribe: ["*"] })],
-        [put(types.address, { a: "2", b: "2" }), "address: a=2"],
+        [put(types.authorization, ab)],
+        [delta(types.authorization, { subscribe: ["*", "a"] }), "authorization: a=1 b=1"],
+        [delta(types.authorization, { unsubscribe: ["*"] })],
+        [put(types.authorization, { a: "2", b: "2" }), "authorization: a=2"],
       ],
     },
     {

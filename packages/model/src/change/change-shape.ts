@@ -124,6 +124,7 @@ const workload = objectOf(
     ports: recordOf(integer),
   },
   {
+    bindingLabels: labels,
     hostname: text,
     nodeName: text,
     hostNetwork: flag,

@@ -29,8 +29,10 @@ export interface Workload {
   readonly addresses: readonly string[];
   /** Host name of a workload without an address. */
   readonly hostname?: string;
-  /** The object's own labels. */
+  /** The object's own labels; of an address in a ServiceEntry those of the ServiceEntry. */
   readonly labels: Labels;
+  /** By which it is bound to a waypoint, where these are others: of an address in a ServiceEntry its own. */
+  readonly bindingLabels?: Labels;
   readonly network: string;
   /** `region/zone/subzone`, trailing parts may be missing. */
   readonly locality: string;

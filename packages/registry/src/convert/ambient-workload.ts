@@ -14,8 +14,7 @@ import {
   type WorkloadTunnel,
 } from "@flotilla/model";
 import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
-import { networkLabel } from "./endpoint-traits.ts";
-import { type EndpointContext, isPodReady, podWorkload } from "./pod.ts";
+import { type EndpointContext, isPodReady, nodeLocality, podWorkload } from "./pod.ts";
 import { isHealthyEntry, isUnixAddress, mergedWorkloadEntry } from "./workload-entry.ts";
 
 const redirectionAnnotation = "ambient.istio.io/redirection";
@@ -31,8 +30,9 @@ export function workloadOfPod(
   const { metadata, spec = {}, status = {} } = pod;
   const hasEnded = status.phase === "Succeeded" || status.phase === "Failed";
   if (hasEnded || addresses.length === 0) return undefined;
-  const { locality, clusterId, workloadName, namespace } = podWorkload(pod, context);
-  // Pods are on their cluster's network, whatever their labels say to sidecars; as in istiod.
+  const { clusterId, workloadName, namespace } = podWorkload(pod, context);
+  // Pods are in the place of their node and on the network of their cluster, whatever their labels say to sidecars; as in istiod.
+  const locality = nodeLocality(context.nodeOf(spec.nodeName ?? ""));
   const network = context.systemNetwork;
   return {
     kind: "Pod",
@@ -60,11 +60,9 @@ function containerPorts({ spec = {} }: KubePod): Readonly<Record<string, number>
   return Object.fromEntries(named.map(({ name = "", containerPort }) => [name, containerPort]));
 }
 
-/** Undefined for a socket of its machine, which nobody reaches over the network. */
-export function workloadOfEntry(entry: Config, context: EndpointContext): Workload | undefined {
+export function workloadOfEntry(entry: Config, context: EndpointContext): Workload {
   const spec = mergedWorkloadEntry(entry);
   const tunnel = tunnelOf(spec.labels ?? {}, entry.annotations);
-  if (isUnixAddress(spec.address ?? "")) return undefined;
   const { name, namespace } = entry.key;
   return {
     kind: "WorkloadEntry",
@@ -81,7 +79,7 @@ function entryTraits(spec: WorkloadEntrySpec, name: string, context: EndpointCon
     addresses: isIpAddress(address) ? [address] : [],
     ...(address === "" || isIpAddress(address) ? {} : { hostname: address }),
     ...{ labels, locality, clusterId, serviceAccount, workloadName: name },
-    network: spec.network || labels[networkLabel] || systemNetwork,
+    network: spec.network || systemNetwork,
     ...(weight > 0 ? { capacity: weight } : {}),
   } as const;
 }
@@ -99,6 +97,8 @@ export function workloadsOfServiceEntry(entry: Config, context: EndpointContext)
     const workload: Workload = {
       kind: "ServiceEntry",
       ...{ name, namespace, ...entryTraits(endpoint, name, context) },
+      labels: entry.labels,
+      ...(endpoint.labels === undefined ? {} : { bindingLabels: endpoint.labels }),
       tunnel: tunnelOf(endpoint.labels ?? {}, {}),
       isReady: true,
       ports: {},

@@ -98,7 +98,12 @@ export function isPodReady({ metadata, status = {} }: KubePod): boolean {
 
 function podLocality(labels: Labels, node: KubeNode | undefined): string {
   const own = localityOfLabel(labels[localityLabel]);
-  if (own !== "" || node === undefined) return own;
+  return own === "" ? nodeLocality(node) : own;
+}
+
+/** The place of a node, `region/zone/subzone`. */
+export function nodeLocality(node: KubeNode | undefined): string {
+  if (node === undefined) return "";
   const of = node.metadata.labels ?? {};
   const region = of["topology.kubernetes.io/region"] ?? of["failure-domain.beta.kubernetes.io/region"] ?? "";
   const zone = of["topology.kubernetes.io/zone"] ?? of["failure-domain.beta.kubernetes.io/zone"] ?? "";

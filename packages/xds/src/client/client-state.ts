@@ -115,7 +115,9 @@ export class ClientState {
     { typeUrl, version, resources, removed }: ClientResponse,
     refused: ReadonlyMap<string, string>,
   ): void {
-    const asked = resources.filter(({ name }) => view.wildcard || view.names.has(name) || name === "");
+    // A name that was asked for may stand for resources of other names.
+    const isAliased = rulesOf(typeUrl).aliased === true;
+    const asked = resources.filter(({ name }) => view.wildcard || isAliased || view.names.has(name) || name === "");
     const isComplete = this.form === "sotw" && rulesOf(typeUrl).complete;
     const present = new Set(asked.map(({ name }) => name));
     const wanted = refused.size === 0 ? asked : asked.filter(({ name }) => !refused.has(name));

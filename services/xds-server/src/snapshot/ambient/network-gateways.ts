@@ -34,8 +34,7 @@ export const gatewayOfNetwork = query<HboneGateway | undefined, string>("gateway
 
 /** Gateways that ztunnels call as workloads, by uid. */
 export const gatewayWorkloads = query<ReadonlyMap<string, WorkloadFacts>>("gateway-workloads", (view) => {
-  if (!view.feature("ambientMultiNetwork")) return new Map();
   const trustDomain = trustDomainForZtunnel(view);
-  const facts = view.read(hboneGateways).flatMap((gateway) => gatewayWorkload(gateway, trustDomain) ?? []);
+  const facts = view.read(hboneGateways).map((gateway) => gatewayWorkload(gateway, trustDomain));
   return new Map(facts.map((one) => [one.uid, one]));
 });

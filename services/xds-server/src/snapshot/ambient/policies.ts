@@ -7,7 +7,15 @@ import {
   strictPolicyName,
   translatePolicy,
 } from "@flotilla/ambient";
-import { type Config, compareText, matchesLabels, type TextOf, textCodec, type Workload } from "@flotilla/model";
+import {
+  type Config,
+  compareText,
+  type Labels,
+  matchesLabels,
+  type TextOf,
+  textCodec,
+  type Workload,
+} from "@flotilla/model";
 import type { AuthorizationPolicy } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import type { PeerAuthentication } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
 import { authorizationPoliciesByNamespace, namespaceMode, peerAuthenticationsByNamespace } from "../scope/authn.ts";
@@ -59,19 +67,25 @@ export const ambientPolicyNames = query<readonly PolicyText[]>("ambient-policy-n
   return [...new Set([...policies, ...converted, ...strict])].sort(compareText);
 });
 
+function hasLabels(labels: Labels | undefined): boolean {
+  return Object.keys(labels ?? {}).length > 0;
+}
+
 /** `namespace/name` of the policies that select a workload by its labels; ztunnels find those of its namespace by themselves. */
-export function policiesOfWorkload(view: View, { namespace, labels }: Workload): readonly string[] {
+export function policiesOfWorkload(view: View, { kind, namespace, labels }: Workload): readonly string[] {
+  // Nothing is known of what is behind an address in a slice, nor is it anybody's to enforce.
+  if (kind === "EndpointSlice") return [];
   const { rootNamespace } = view.mesh;
+  // A ServiceEntry without labels counts as selected by all of the mesh and of its namespace, as in istiod; ztunnels do not enforce it.
+  const isUnlabelled = kind === "ServiceEntry" && !hasLabels(labels);
   const selects = ({ spec: { selector } }: Config<AuthorizationPolicy | PeerAuthentication>) =>
-    selector !== undefined && matchesLabels(selector.matchLabels, labels);
+    hasLabels(selector?.matchLabels) && matchesLabels(selector?.matchLabels ?? {}, labels);
   const own = [...new Set([rootNamespace, namespace])]
     .flatMap((home) => view.row(authorizationPoliciesByNamespace, home))
-    .filter(selects)
+    .filter((policy) => selects(policy) || (isUnlabelled && hasLabels(policy.spec.selector?.matchLabels)))
     .map(({ key }) => policyText.write(key))
     .filter((name) => view.read(ambientPolicy, name) !== undefined);
-  const peer = view
-    .row(peerAuthenticationsByNamespace, namespace)
-    .find((config) => Object.keys(config.spec.selector?.matchLabels ?? {}).length > 0 && selects(config));
+  const peer = view.row(peerAuthenticationsByNamespace, namespace).find(selects);
   const peers = peerPolicyNames(peer, namespaceMode(view, namespace), rootNamespace);
   return [...own.sort(compareText), ...peers];
 }

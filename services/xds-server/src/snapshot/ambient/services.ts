@@ -17,11 +17,12 @@ export const ambientService = query<ServiceFacts | undefined, ServiceText>(
     if (service === undefined) return undefined;
     const { labels } = view.read(namespaceTraits, service.namespace);
     const entry = service.registry === "External" ? entryOf(view, service) : undefined;
+    const binding = view.read(serviceBinding, text);
     return serviceFacts(service, {
       network: view.read(meshNetwork),
       ...(entry === undefined ? {} : { entry: entryTraits(entry, service.hostname) }),
-      binding: view.read(serviceBinding, text),
-      ingressUsesWaypoint: ingressUsesWaypoint(service.labels, labels) === true,
+      binding,
+      ingressUsesWaypoint: binding.waypoint !== undefined && ingressUsesWaypoint(service.labels, labels) === true,
       isCanonical: view.read(canonicalNamespace, service.hostname) === service.namespace,
       namespaceOnly: visibilityOf(view, service) === "namespace",
     });

@@ -1,6 +1,7 @@
 /** Gateways as waypoints, and which services and workloads are bound to each. */
 import {
   type Binding,
+  bindingLabels,
   bindService,
   bindWorkload,
   type GatewayClassTraits,
@@ -81,7 +82,8 @@ export const workloadBinding = query<Binding, string>(
   (view, uid) => {
     const workload = view.workload(uid);
     if (workload === undefined || ownWaypoint(view, uid) !== undefined) return {};
-    return bindWorkload(workload, workload.namespace, lookups(view, workload.namespace));
+    const { namespace } = workload;
+    return bindWorkload({ labels: bindingLabels(workload) }, namespace, lookups(view, namespace));
   },
   sameJson,
 );

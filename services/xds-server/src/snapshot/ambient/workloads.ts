@@ -1,9 +1,9 @@
 /** Workloads as ztunnels are sent them. */
 import { gatewayFacts, type ServiceFacts, type WorkloadFacts, workloadFacts } from "@flotilla/ambient";
-import { matchesLabels, type Workload } from "@flotilla/model";
+import { matchesLabels, type Workload, type WorkloadMembership } from "@flotilla/model";
 import { serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { sameJson, trustDomainForZtunnel } from "./namespaces.ts";
+import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 import { gatewayOfNetwork } from "./network-gateways.ts";
 import { policiesOfWorkload } from "./policies.ts";
 import { ambientService } from "./services.ts";
@@ -14,22 +14,41 @@ export const ambientWorkload = query<WorkloadFacts | undefined, string>(
   "ambient-workload",
   (view, uid) => {
     const workload = view.workload(uid);
-    if (workload === undefined) return undefined;
+    if (workload === undefined || isElsewhere(view, workload)) return undefined;
+    const memberOf = served(view, workload);
+    if (memberOf.length === 0 && workload.kind === "ServiceEntry") return undefined;
     const { waypoint } = view.read(workloadBinding, uid);
     const gateway = view.read(gatewayOfNetwork, workload.network);
     const inbound = ownWaypoint(view, uid)?.inbound;
-    return workloadFacts(workload, {
-      uid,
-      services: workload.kind === "Pod" || workload.kind === "WorkloadEntry" ? selecting(view, workload) : [],
-      policies: policiesOfWorkload(view, workload),
-      trustDomain: trustDomainForZtunnel(view),
-      ...(waypoint === undefined ? {} : { waypoint: gatewayFacts(waypoint) }),
-      ...(gateway === undefined ? {} : { networkGateway: { destination: gateway.destination, port: gateway.port } }),
-      ...(inbound === undefined ? {} : { applicationTunnel: inbound }),
-    });
+    return workloadFacts(
+      { ...workload, memberOf },
+      {
+        uid,
+        services: workload.kind === "Pod" || workload.kind === "WorkloadEntry" ? selecting(view, workload) : [],
+        policies: policiesOfWorkload(view, workload),
+        trustDomain: trustDomainForZtunnel(view),
+        ...(waypoint === undefined ? {} : { waypoint: gatewayFacts(waypoint) }),
+        ...(gateway === undefined ? {} : { networkGateway: { destination: gateway.destination, port: gateway.port } }),
+        ...(inbound === undefined ? {} : { applicationTunnel: inbound }),
+      },
+    );
   },
   sameJson,
 );
+
+/** Where gateways lead to other networks, what is behind them is not known by itself. */
+function isElsewhere(view: View, { network }: Workload): boolean {
+  return view.feature("ambientMultiNetwork") && network !== view.read(meshNetwork);
+}
+
+/** Of the services of a ServiceEntry those that no other service of that name stands before. */
+function served(view: View, { kind, name, memberOf = [] }: Workload): readonly WorkloadMembership[] {
+  if (kind !== "ServiceEntry") return memberOf;
+  return memberOf.filter((member) => {
+    const service = view.read(ambientService, serviceText.write(member));
+    return service?.kind === "ServiceEntry" && service.name === name;
+  });
+}
 
 /** Each service stands in the row of one of its labels. */
 function selecting(view: View, { namespace, labels }: Workload): readonly ServiceFacts[] {

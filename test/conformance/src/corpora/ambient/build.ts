@@ -1,6 +1,7 @@
 /** Objects through the registry and the ambient rules, as the control plane takes them, with the rest of the mesh as the case gives it. */
 import {
   type Binding,
+  bindingLabels,
   bindService,
   bindWorkload,
   entryTraits,
@@ -137,7 +138,10 @@ function workloadsOf(changes: readonly Change[], context: Fixture, fixture: Fixt
     const own = waypointsOf(context).find(
       ({ namespace, name }) => namespace === value.namespace && name === value.labels[gatewayNameLabel],
     );
-    const binding = own === undefined ? bindWorkload(value, value.namespace, lookups(context, value.namespace)) : {};
+    const binding =
+      own === undefined
+        ? bindWorkload({ labels: bindingLabels(value) }, value.namespace, lookups(context, value.namespace))
+        : {};
     const facts = workloadFacts(value, {
       uid,
       services: isSelectable(value) ? selecting(context, value) : [],

@@ -44,11 +44,17 @@ export {
   type StatusLookups,
 } from "./gateway-status.ts";
 export {
+  type InferencePoolSpec,
+  inferenceGroup,
+  isOwnPoolService,
   isPoolRef,
   isPoolService,
+  type PoolServiceObject,
+  poolService,
   poolServiceName,
   poolServiceOf,
 } from "./inference-pool.ts";
+export { inferencePoolStatus, type PoolGateway } from "./inference-pool-status.ts";
 export {
   type IngressLookups,
   type IngressSettings,

@@ -2,12 +2,26 @@
  * InferencePools of the Gateway API's Inference Extension: a headless Service stands for each pool that a route leads to, and its labels
  * name the endpoint picker. Names and labels are istiod's, so that either control plane takes over from the other.
  */
-import { type Labels, ownValue } from "@flotilla/model";
+import { type Config, type Labels, ownValue } from "@flotilla/model";
 import type { EndpointPicker, PoolService } from "./backends.ts";
 import type { ObjectRef } from "./route-spec.ts";
 
-const inferenceGroup = "inference.networking.k8s.io";
+export const inferenceGroup = "inference.networking.k8s.io";
 
+export interface InferencePoolSpec {
+  readonly selector?: { readonly matchLabels?: Labels };
+  readonly targetPorts?: readonly { readonly number?: number }[];
+  readonly appProtocol?: string;
+  readonly endpointPickerRef?: {
+    readonly group?: string;
+    readonly kind?: string;
+    readonly name?: string;
+    readonly port?: { readonly number?: number };
+    readonly failureMode?: string;
+  };
+}
+
+const poolLabel = "istio.io/inferencepool-name";
 const pickerLabels = {
   name: "istio.io/inferencepool-extension-service",
   port: "istio.io/inferencepool-extension-port",
@@ -48,4 +62,58 @@ function pickerOf(labels: Labels, home: string): EndpointPicker | undefined {
   );
   if (!name || !port || !failureMode) return undefined;
   return { host: `${name}.${home}`, port: Number(port), failsOpen: failureMode === "FailOpen" };
+}
+
+const firstPort = 54321;
+
+/** The Service as the API server takes it, but for its owner; undefined where the pool names no endpoint picker with a port. */
+export function poolService(
+  { key, spec }: Pick<Config<InferencePoolSpec>, "key" | "spec">,
+  name: string,
+): PoolServiceObject | undefined {
+  const { selector = {}, targetPorts = [], appProtocol, endpointPickerRef: picker = {} } = spec;
+  if (picker.name === undefined || picker.port?.number === undefined) return undefined;
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      name,
+      namespace: key.namespace,
+      labels: {
+        [poolLabel]: key.name,
+        [pickerLabels.name]: picker.name,
+        [pickerLabels.port]: String(picker.port.number),
+        [pickerLabels.failureMode]: picker.failureMode ?? "FailClose",
+        [semanticsLabel]: poolSemantics,
+      },
+    },
+    spec: {
+      ...{ selector: selector.matchLabels ?? {}, type: "ClusterIP", clusterIP: "None" },
+      ports: targetPorts.map(({ number = 0 }, index) => ({
+        ...{ name: `http-${index}`, protocol: "TCP", port: firstPort + index, targetPort: number },
+        ...(appProtocol !== undefined && { appProtocol }),
+      })),
+    },
+  };
+}
+
+export interface PoolServiceObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Labels;
+  };
+  readonly spec: {
+    readonly selector: Labels;
+    readonly type: string;
+    readonly clusterIP: string;
+    readonly ports: readonly Readonly<Record<string, unknown>>[];
+  };
+}
+
+/** A Service that is somebody else's is left alone. */
+export function isOwnPoolService(labels: Labels): boolean {
+  return ownValue(labels, poolLabel) !== undefined;
 }

@@ -32,6 +32,7 @@ export const kindUses = {
   Gateway: { by: ["xds-server"] },
   GatewayClass: { by: ["xds-server"] },
   HTTPRoute: { by: ["xds-server"], gap: parentGap },
+  InferencePool: { by: ["config-controller"] },
   Ingress: { by: ["xds-server", "config-controller"] },
   IngressClass: { by: ["xds-server", "config-controller"] },
   IssuerKeys: { by: ["xds-server"] },

@@ -62,6 +62,7 @@ export const statusKinds: ReadonlySet<string> = new Set([
   "BackendTLSPolicy",
   "XBackendTrafficPolicy",
   "XBackend",
+  "InferencePool",
 ]);
 const otherKinds: ReadonlySet<string> = new Set(["ReferenceGrant", "Namespace", "ServiceEntry", "Secret", "ConfigMap"]);
 

@@ -1,48 +1,55 @@
 /** The status of Gateway API objects as queries over `GatewayInputs`: a change recomputes what read it, and nothing else is written. */
 import {
-  type AttachedParent,
-  attachRoute,
   type BackendTarget,
   type BackendTlsSpec,
   type BackendTrafficSpec,
   backendTlsStatus,
   backendTrafficStatus,
-  certificateProblem,
   type ExternalBackendSpec,
   externalBackendOf,
   externalBackendStatus,
-  type GatewayClassRules,
   type GatewayClassSpec,
-  type GatewayPlan,
   type GatewayService,
   gatewayClassStatus,
   gatewayStatus,
   type HttpRouteSpec,
+  type InferencePoolSpec,
+  inferenceGroup,
+  inferencePoolStatus,
   isIgnoredPolicy,
-  type KubernetesGatewaySpec,
   type ListenerPlan,
   type ListenerSetSpec,
   listenerSetStatus,
-  planGateway,
+  type PoolGateway,
+  poolServiceName,
+  poolServiceOf,
   type ReferenceGrantSpec,
   type RouteContext,
-  type RouteParent,
-  rootsProblem,
   routeHead,
   routeParentStatuses,
   rulesOfController,
 } from "@flotilla/gateway-api";
-import type { Context, Query } from "@flotilla/incremental";
+import type { Query } from "@flotilla/incremental";
 import { type Config, type ConfigKey, configKeyText, ownValue, parseConfigKey } from "@flotilla/model";
+import {
+  attachmentQuery,
+  classesOf,
+  domainOf,
+  nameOf,
+  parentOf,
+  planQuery,
+  rootsFinding,
+  rowOf,
+  type ServiceEntrySpec,
+  sameText,
+  type View,
+} from "./attachment-queries.ts";
 import { inputs, type Nobody, rows } from "./gateway-inputs.ts";
+import { sha256 } from "./pool-service.ts";
 import type { ServiceFacts } from "./service-facts.ts";
-
-type View = Context<Nobody>;
 
 /** The fields of `status` that are ours; conditions come without time and generation. */
 export type StatusFields = Readonly<Record<string, unknown>>;
-
-const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** By `Kind/namespace/name`. Undefined: the object has no status of ours. */
 export const statusQuery: Query<Nobody, string, StatusFields | undefined> = {
@@ -82,109 +89,11 @@ function computeStatus(view: View, object: Config): StatusFields | undefined {
       );
       return { parents: externalBackendStatus(object as Config<ExternalBackendSpec>, gateways) };
     }
+    case "InferencePool":
+      return { parents: poolStatus(view, object as Config<InferencePoolSpec>) };
     default:
       return { parents: routeStatus(view, object as Config<HttpRouteSpec>) };
   }
-}
-
-function nameOf({ namespace, name }: ConfigKey): string {
-  return `${namespace}/${name}`;
-}
-
-function parentOf({ key, spec: { parentRef } }: Config<ListenerSetSpec>): string {
-  return `${parentRef?.namespace ?? key.namespace}/${parentRef?.name ?? ""}`;
-}
-
-function domainOf(view: View): string {
-  return view.input(inputs.domain) ?? "cluster.local";
-}
-
-function classesOf(view: View): ReadonlyMap<string, GatewayClassRules> {
-  return view.input(inputs.classes) ?? new Map();
-}
-
-function rowOf<Spec>(view: View, row: string): readonly Config<Spec>[] {
-  return (view.input(inputs.row(row)) ?? []) as readonly Config<Spec>[];
-}
-
-/** By `namespace/name`. Undefined: there is none, or another controller has it. */
-const planQuery: Query<Nobody, string, GatewayPlan | undefined> = {
-  name: "plan",
-  compute: (view, text) => {
-    const gateway = view.input(inputs.object(parseConfigKey(`KubernetesGateway/${text}`)));
-    if (gateway === undefined) return undefined;
-    const sets = rowOf<ListenerSetSpec>(view, rows.setsOf(gateway.key.namespace, gateway.key.name));
-    return planGateway(gateway as Config<KubernetesGatewaySpec>, sets, {
-      domain: domainOf(view),
-      classes: classesOf(view),
-      controllerOf: (name) => {
-        const found = view.input(inputs.object({ kind: "GatewayClass", namespace: "", name }));
-        return (found?.spec as GatewayClassSpec | undefined)?.controllerName;
-      },
-      hasConfigMap: (namespace, name) => view.input(inputs.credential("ConfigMap", namespace, name)) !== undefined,
-      namespaces: () => rowOf(view, rows.namespaces).map(({ key, labels }) => ({ name: key.name, labels })),
-      certificateProblem: (namespace, name) => {
-        const facts = view.input(inputs.credential("Secret", namespace, name));
-        return facts === undefined ? certificateProblem(namespace, name, undefined) : facts.certificate;
-      },
-      rootsProblem: (ref) => rootsFinding(view, ref),
-      grantsIn: (namespace) => rowOf<ReferenceGrantSpec>(view, rows.grantsIn(namespace)),
-    });
-  },
-  equal: sameText,
-};
-
-interface RootsRef {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-function rootsFinding(view: View, ref: RootsRef): string | undefined {
-  const facts = view.input(inputs.credential(ref.kind, ref.namespace, ref.name));
-  return facts === undefined ? rootsProblem(ref, undefined) : facts.roots;
-}
-
-/** What a route attaches to. By `Kind/namespace/name`. */
-const attachmentQuery: Query<Nobody, string, readonly AttachedParent[]> = {
-  name: "attachments",
-  compute: (view, text) => {
-    const route = view.input(inputs.object(parseConfigKey(text))) as Config<HttpRouteSpec> | undefined;
-    if (route === undefined) return [];
-    return attachRoute(
-      { ...route, spec: routeHead(route.key, route.spec) },
-      { listenersOf: (parent) => listenersOf(view, parent), hostsOf: (parent) => hostsOf(view, parent) },
-    );
-  },
-  equal: sameText,
-};
-
-function listenersOf(view: View, { kind, namespace, name }: RouteParent): readonly ListenerPlan[] | undefined {
-  if (kind === "Gateway") return view.read(planQuery, `${namespace}/${name}`)?.listeners;
-  const set = view.input(inputs.object({ kind: "ListenerSet", namespace, name }));
-  if (set === undefined) return undefined;
-  const plan = view.read(planQuery, parentOf(set as Config<ListenerSetSpec>));
-  return plan?.sets.find(({ key }) => nameOf(key) === `${namespace}/${name}`)?.listeners;
-}
-
-interface ServiceEntrySpec {
-  readonly hosts?: readonly string[];
-  readonly ports?: readonly { readonly name?: string; readonly number?: number }[];
-}
-
-const waypointLabel = "istio.io/use-waypoint";
-
-/** Callers of a ServiceEntry with a waypoint of another controller follow that controller's routes. */
-function hostsOf(view: View, { kind, namespace, name }: RouteParent): readonly string[] | string | undefined {
-  if (kind === "Service") {
-    const host = `${name}.${namespace}.svc.${domainOf(view)}`;
-    return view.input(inputs.service(host)) === undefined ? `parent service: "${name}" not found` : [host];
-  }
-  const entry = view.input(inputs.object({ kind: "ServiceEntry", namespace, name }));
-  if (entry === undefined) return `parent service entry: "${name}" not found`;
-  const waypoint = entry.labels[waypointLabel];
-  const isForeign = waypoint !== undefined && view.read(planQuery, `${namespace}/${waypoint}`) === undefined;
-  return isForeign ? undefined : ((entry.spec as ServiceEntrySpec).hosts ?? []);
 }
 
 /** How many routes each listener of a Gateway or ListenerSet has, by its name. By `Kind/namespace/name` as parents name it. */
@@ -242,6 +151,13 @@ function contextOf(view: View, { kind, namespace }: ConfigKey, place: "mesh" | "
     namespace,
     domain: domainOf(view),
     hasService: (hostname) => view.input(inputs.service(hostname)) !== undefined,
+    poolService: (home, name) => {
+      const place = { home: `${home}.svc.${domainOf(view)}`, service: poolServiceName(name, sha256) };
+      return poolServiceOf(place, (host) => {
+        const facts = view.input(inputs.service(host));
+        return facts && { labels: facts.poolLabels, port: facts.ports[0]?.number };
+      });
+    },
     externalBackend: (home, name) => {
       const backend = view.input(inputs.object({ kind: "XBackend", namespace: home, name }));
       return backend && externalBackendOf(backend.spec as ExternalBackendSpec);
@@ -258,6 +174,35 @@ function gatewaysTo(view: View, users: string): readonly { readonly namespace: s
     }),
   );
   return [...new Map(found.map((gateway) => [`${gateway.namespace}/${gateway.name}`, gateway])).values()];
+}
+
+function poolStatus(view: View, pool: Config<InferencePoolSpec>) {
+  const { namespace, name } = pool.key;
+  const home = `${namespace}.svc.${domainOf(view)}`;
+  // Whoever follows the status learns that the pool's Service is gone, too.
+  view.input(inputs.service(`${poolServiceName(name, sha256)}.${home}`));
+  return inferencePoolStatus(
+    pool,
+    gatewaysOfPool(view, rows.usersOf(inferenceGroup, "InferencePool", namespace, name)),
+    (service) => view.input(inputs.service(`${service}.${home}`)) !== undefined,
+  );
+}
+
+/** A Gateway that takes one of the routes has accepted the pool, whatever it says of the others. */
+function gatewaysOfPool(view: View, users: string): readonly PoolGateway[] {
+  const found = new Map<string, PoolGateway>();
+  for (const { key } of rowOf(view, users).filter((route) => route.key.kind === "HTTPRoute")) {
+    for (const { parent, problem } of view.read(attachmentQuery, configKeyText(key))) {
+      const { kind, namespace, name } = parent;
+      const text = `${namespace}/${name}`;
+      const known = found.get(text);
+      if (kind !== "Gateway" || (known !== undefined && known.refused === undefined)) continue;
+      const refused =
+        problem && `Referenced HTTPRoute ${nameOf(key)} not accepted by Gateway ${text}: ${problem.message}`;
+      found.set(text, { namespace, name, ...(refused !== undefined && { refused }) });
+    }
+  }
+  return [...found.values()];
 }
 
 function policyStatus(view: View, policy: Config<BackendTlsSpec>) {

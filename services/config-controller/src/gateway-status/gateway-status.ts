@@ -3,7 +3,7 @@
  * the published configuration, services from the bus, so that the status is about what proxies are configured with.
  */
 import type { Bus } from "@flotilla/bus";
-import { builtInClasses, type GatewayClassSettings } from "@flotilla/gateway-api";
+import { builtInClasses, type GatewayClassSettings, type InferencePoolSpec } from "@flotilla/gateway-api";
 import { Graph, type Observation } from "@flotilla/incremental";
 import { type Kind, kindNamed } from "@flotilla/kinds";
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
@@ -14,6 +14,7 @@ import { type ServedKind, servedKinds } from "../watch/kubernetes/served-kinds.t
 import { GatewayInputs, inputs, isInput, type Nobody, statusKinds } from "./gateway-inputs.ts";
 import { type StatusFields, statusQuery } from "./gateway-queries.ts";
 import { isWritten, stampedStatus } from "./gateway-status-merge.ts";
+import { keepPoolService } from "./pool-service.ts";
 import { followServices, ServiceTable } from "./service-facts.ts";
 
 export interface GatewayStatusOptions {
@@ -31,7 +32,7 @@ export interface GatewayStatusOptions {
 }
 
 interface StoredObject {
-  readonly metadata: { readonly generation?: number; readonly resourceVersion?: string };
+  readonly metadata: { readonly generation?: number; readonly resourceVersion?: string; readonly uid?: string };
   readonly status?: unknown;
 }
 
@@ -155,12 +156,15 @@ export class GatewayStatus {
     if (object === undefined || fields === undefined) return;
     const { generation } = object;
     const said = JSON.stringify([generation, fields]);
-    if (this.#written.get(text) === said) return;
+    const isPool = key.kind === "InferencePool";
+    if (this.#written.get(text) === said && !isPool) return;
     const path = await this.#pathOf(key);
     if (path === undefined) return this.#note(text, kindsAgainMs);
     const { api, nowMs, onWritten } = this.#options;
     const stored = await api.get<StoredObject>(path);
     if (stored === undefined) return;
+    const { uid = "" } = stored.metadata;
+    if (isPool && hasEntries(fields)) await keepPoolService(this.#options, object as Config<InferencePoolSpec>, uid);
     const now = new Date(nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
     const status = stampedStatus(fields, stored.status, { generation: generation ?? stored.metadata.generation, now });
     if (!isWritten(status, stored.status)) {
@@ -221,6 +225,11 @@ function placesOf(served: Iterable<ServedKind>): ReadonlyMap<string, string> {
 
 function apiVersionOf(path: string): string {
   return path.split("/").slice(2, 4).join("/");
+}
+
+/** Some Gateway has a route to the pool. */
+function hasEntries({ parents }: StatusFields): boolean {
+  return Array.isArray(parents) && parents.length > 0;
 }
 
 function gathers(text: string): boolean {

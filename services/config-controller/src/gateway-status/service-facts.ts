@@ -1,11 +1,21 @@
 /** What the status of Gateways needs of services: ports, addresses, and which ports have an endpoint. From the bus, all clusters as one. */
 import { type Bus, filters, lastChanges, subscribe } from "@flotilla/bus";
-import { type Change, type EndpointsChange, ownValue, type Service, type ServiceChange } from "@flotilla/model";
+import { isPoolService } from "@flotilla/gateway-api";
+import {
+  type Change,
+  type EndpointsChange,
+  type Labels,
+  ownValue,
+  type Service,
+  type ServiceChange,
+} from "@flotilla/model";
 
 export interface ServiceFacts {
   readonly ports: readonly { readonly name: string; readonly number: number }[];
   readonly externalAddresses: readonly string[];
   readonly isLoadBalancer: boolean;
+  /** Of a Service in front of an InferencePool; else none. */
+  readonly poolLabels: Labels;
   /** Ports of endpoints, by the name of the service's port. */
   readonly targets: Readonly<Record<string, readonly number[]>>;
 }
@@ -39,6 +49,7 @@ export class ServiceTable {
       ports: [...ports].map(([name, number]) => ({ name, number })),
       externalAddresses: [...new Set(external)].sort(),
       isLoadBalancer: services.some(({ kubernetes }) => kubernetes?.type === "LoadBalancer"),
+      poolLabels: services.find(({ labels }) => isPoolService(labels))?.labels ?? {},
       targets: joined([...known.targets.values()]),
     };
   }

@@ -38,7 +38,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     ...leases("istio-namespace-controller-election", "istio-clustertrustbundle-controller-election"),
   ],
   "flotilla-config-controller": [
-    ...[...istioGroups, "gateway.networking.k8s.io"].flatMap((group) => [
+    ...[...istioGroups, "gateway.networking.k8s.io", "inference.networking.k8s.io"].flatMap((group) => [
       { group, resources: ["*"], verbs: read },
       { group, resources: ["*/status"], verbs: ["patch"] },
     ]),

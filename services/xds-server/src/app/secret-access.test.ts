@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, mock } from "node:test";
 import type { Account } from "@flotilla/auth/cluster";
 import { typeUrl } from "@flotilla/proto";
-import { createLogger } from "@flotilla/runtime";
+import { createLogger, noopLogger } from "@flotilla/runtime";
 import { nameSet } from "@flotilla/xds";
 import type { ClientIdentity } from "../serve/resource-source.ts";
 import { applyOptionsOf } from "../testing/apply-options.ts";
@@ -73,6 +73,25 @@ describe("reviews of accounts", () => {
     mock.timers.tick(300_000);
     await api.fail();
     assert.deepEqual([api.asked.length, followed.verdict], [3, "granted"]);
+    mock.timers.reset();
+  });
+
+  it("warn once of an API server that does not answer, and again after it did", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const api = answering();
+    const warnings: string[] = [];
+    const noting = { ...noopLogger, warn: (message: string) => void warnings.push(message) };
+    using reviews = new AccountReviews({ review: api.review, log: noting, refusedMs: 4_000, retryMs: 1_000 });
+    using _ = reviews.follow(web, () => undefined);
+    await api.fail();
+    mock.timers.tick(1_000);
+    await api.fail();
+    assert.equal(warnings.length, 1);
+    mock.timers.tick(2_000);
+    await api.answer(true);
+    mock.timers.tick(300_000);
+    await api.fail();
+    assert.equal(warnings.length, 2);
     mock.timers.reset();
   });
 

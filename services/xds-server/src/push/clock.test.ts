@@ -25,6 +25,17 @@ describe("deadlines", () => {
     assert.equal(deadlines.done("b"), false, "it is not under way any more");
   });
 
+  it("report what was begun again after what was begun before", async () => {
+    const { clock, late, deadlines } = setUp();
+    deadlines.begin("a");
+    await clock.advance(10);
+    deadlines.begin("b");
+    await clock.advance(10);
+    deadlines.begin("a");
+    await clock.advance(1_000);
+    assert.deepEqual(late, ["b 110", "a 120"]);
+  });
+
   it("begin anew with what is begun again", async () => {
     const { clock, late, deadlines } = setUp();
     deadlines.begin("a");

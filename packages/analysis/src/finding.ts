@@ -35,11 +35,23 @@ function compareFindings(a: Finding, b: Finding): number {
   );
 }
 
-/** Several analyzers may find the same, and one analyzer the same at several fields: it is reported once, at the first. */
+/** Several analyzers may find the same at one field: it is reported once. */
 export function distinct(findings: readonly Finding[]): readonly Finding[] {
+  return firstBy(
+    findings,
+    ({ object, field, code, message }) => `${configKeyText(object)} ${field} ${code} ${message}`,
+  );
+}
+
+/** For messages that have one cause in an object, wherever it shows: the first place is reported. */
+export function oncePerText(findings: readonly Finding[]): readonly Finding[] {
+  return firstBy(findings, ({ object, code, message }) => `${configKeyText(object)} ${code} ${message}`);
+}
+
+function firstBy(findings: readonly Finding[], textOf: (finding: Finding) => string): readonly Finding[] {
   const byText = new Map<string, Finding>();
   for (const one of [...findings].sort(compareFindings)) {
-    const text = `${configKeyText(one.object)} ${one.code} ${one.message}`;
+    const text = textOf(one);
     if (!byText.has(text)) byText.set(text, one);
   }
   return [...byText.values()];

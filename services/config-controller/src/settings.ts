@@ -35,7 +35,7 @@ export const settings = {
     env: "PILOT_ENABLE_ANALYSIS",
     default: false,
     sentence:
-      "Objects are analyzed beside each other; what is found stands in the condition PassedAnalysis of their status. Takes about 20 kB of memory an object.",
+      "Objects are analyzed beside each other; what is found stands in the condition PassedAnalysis of their status. Takes about 8 kB of memory an object.",
   }),
   statusWritesPerSecond: integer({
     env: "PILOT_STATUS_QPS",

@@ -1,7 +1,7 @@
 /** Fields, kinds and providers that are ignored or about to go. */
 import { field, fieldAt, isSet, items, numberOf, textOf } from "@flotilla/validation/field";
 import type { Analyzer, Mesh } from "../analyzer.ts";
-import { type Finding, finding } from "../finding.ts";
+import { type Finding, finding, oncePerText } from "../finding.ts";
 import type { MeshObject } from "../mesh-object.ts";
 import { meshConfig } from "../shared/settings.ts";
 
@@ -12,19 +12,21 @@ export const deprecated: Analyzer = {
   messages: ["Deprecated"],
   checks: ["CustomResourceDefinition", "Sidecar", "Telemetry", "VirtualService"],
   reads: ["MeshConfig"],
-  check: (object, mesh) => {
-    switch (object.key.kind) {
-      case "CustomResourceDefinition":
-        return removedKinds(object);
-      case "Sidecar":
-        return egressProxies(object);
-      case "Telemetry":
-        return lightstepProviders(object, mesh);
-      default:
-        return delayPercents(object);
-    }
-  },
+  check: (object, mesh) => oncePerText(deprecatedParts(object, mesh)),
 };
+
+function deprecatedParts(object: MeshObject, mesh: Mesh): readonly Finding[] {
+  switch (object.key.kind) {
+    case "CustomResourceDefinition":
+      return removedKinds(object);
+    case "Sidecar":
+      return egressProxies(object);
+    case "Telemetry":
+      return lightstepProviders(object, mesh);
+    default:
+      return delayPercents(object);
+  }
+}
 
 const kindsOfRbac: ReadonlySet<string> = new Set([
   "ClusterRbacConfig",

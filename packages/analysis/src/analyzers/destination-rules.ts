@@ -1,5 +1,5 @@
 /** DestinationRules for hosts that no service has, subsets that no pod is in, and TLS that verifies nobody. */
-import { type Labels, matchesLabels } from "@flotilla/model";
+import { type Labels, matchesLabels, ownValue } from "@flotilla/model";
 import { type Field, field, fieldAt, isSet, items, numberOf, textOf, texts } from "@flotilla/validation/field";
 import type { Analyzer, Mesh } from "../analyzer.ts";
 import { type Finding, finding } from "../finding.ts";
@@ -28,12 +28,8 @@ export const destinationRuleHosts: Analyzer = {
 
 /** Labels that endpoints have beside those of their pod, from the node that it runs on. */
 const hostnameLabel = "kubernetes.io/hostname";
-const placeLabels: ReadonlySet<string> = new Set([
-  hostnameLabel,
-  "topology.istio.io/subzone",
-  "topology.kubernetes.io/region",
-  "topology.kubernetes.io/zone",
-]);
+const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
+const placeLabels: ReadonlySet<string> = new Set([hostnameLabel, ...topologyLabels]);
 
 function subsetFindings(rule: MeshObject, service: MeshObject, mesh: Mesh): readonly Finding[] {
   const ofService = labelsOf(fieldAt(service.spec, "workloadSelector", "labels")) ?? {};
@@ -52,11 +48,18 @@ function hasPods(wanted: Labels, mesh: Mesh): boolean {
     : pods.some((pod) => matchesLabels(place, labelsOfPlace(pod, mesh)));
 }
 
-function labelsOfPlace({ spec }: MeshObject, mesh: Mesh): Labels {
+/** A zone counts within a region only, and a part of a zone within a zone. */
+function labelsOfPlace({ labels, spec }: MeshObject, mesh: Mesh): Labels {
   const name = textOf(field(spec, "nodeName"));
-  if (name === "") return {};
-  const given = Object.entries(mesh.find("Node", "", name)?.labels ?? {});
-  return { ...Object.fromEntries(given.filter(([label]) => placeLabels.has(label))), [hostnameLabel]: name };
+  if (name === "") return labels;
+  const node = mesh.find("Node", "", name)?.labels ?? {};
+  const missing = topologyLabels.findIndex((label) => !ownValue(node, label));
+  const known = missing === -1 ? topologyLabels : topologyLabels.slice(0, missing);
+  return {
+    ...labels,
+    ...Object.fromEntries(known.map((label) => [label, ownValue(node, label) ?? ""])),
+    [hostnameLabel]: name,
+  };
 }
 
 /** The counterpart of istioctl's destinationrule.CaCertificateAnalyzer. */

@@ -1,7 +1,7 @@
 /** Destinations of routes: hosts, ports and subsets that are not there. */
 import { type Field, field, fieldAt, isSet, items, numberOf, textOf, texts } from "@flotilla/validation/field";
 import type { Analyzer, Index, Mesh } from "../analyzer.ts";
-import { type Finding, finding } from "../finding.ts";
+import { type Finding, finding, oncePerText } from "../finding.ts";
 import { fullName, type MeshObject } from "../mesh-object.ts";
 import { type Destination, destinationsOf } from "../shared/destinations.ts";
 import { hostSuggestion, portsOf, serviceIndexes, serviceOf, suggestion } from "../shared/hosts.ts";
@@ -125,15 +125,17 @@ export const gatewaySubsets: Analyzer = {
   indexes: [routesBySubsetHost],
   check: (route, mesh) => {
     if (texts(route.spec, "gateways").length === 0) return [];
-    return httpDestinations(route.spec)
-      .filter((one) => textOf(field(one, "subset")) === "")
-      .flatMap((one) => {
-        const at = field(one, "host");
-        return mesh
-          .row(routesBySubsetHost, textOf(at))
-          .map(({ key }) =>
-            finding("IngressRouteRulesNotAffected", route, at, { virtualService: fullName(key), host: textOf(at) }),
-          );
-      });
+    return oncePerText(
+      httpDestinations(route.spec)
+        .filter((one) => textOf(field(one, "subset")) === "")
+        .flatMap((one) => {
+          const at = field(one, "host");
+          return mesh
+            .row(routesBySubsetHost, textOf(at))
+            .map(({ key }) =>
+              finding("IngressRouteRulesNotAffected", route, at, { virtualService: fullName(key), host: textOf(at) }),
+            );
+        }),
+    );
   },
 };

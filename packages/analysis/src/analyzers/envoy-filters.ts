@@ -2,7 +2,7 @@
 import { compareText } from "@flotilla/model";
 import { type Field, field, fieldAt, items, numberOf, textOf } from "@flotilla/validation/field";
 import type { Analyzer, Index, Mesh } from "../analyzer.ts";
-import { type Finding, finding } from "../finding.ts";
+import { type Finding, finding, oncePerText } from "../finding.ts";
 import type { MeshObject } from "../mesh-object.ts";
 
 /** EnvoyFilters by the names of filters that they patch for some versions of proxies only. */
@@ -22,7 +22,9 @@ export const envoyFilters: Analyzer = {
   indexes: [versionedFilters],
   check: (filter, mesh) => {
     const patches = items(filter.spec, "configPatches");
-    return patches.flatMap((patch, at) => patchFindings({ filter, patch, before: patches.slice(0, at) }, mesh));
+    return oncePerText(
+      patches.flatMap((patch, at) => patchFindings({ filter, patch, before: patches.slice(0, at) }, mesh)),
+    );
   },
 };
 

@@ -1,7 +1,7 @@
 /** Access logging that nobody provides. */
 import { field, fieldAt, items } from "@flotilla/validation/field";
 import type { Analyzer } from "../analyzer.ts";
-import { finding } from "../finding.ts";
+import { finding, oncePerText } from "../finding.ts";
 import { meshConfig } from "../shared/settings.ts";
 
 /** The counterpart of istioctl's telemetry.ProviderAnalyzer. */
@@ -14,8 +14,10 @@ export const telemetryProviders: Analyzer = {
   check: (telemetry, mesh) => {
     const defaults = field(meshConfig(mesh), "defaultProviders");
     if (items(defaults, "accessLogging").length > 0) return [];
-    return items(telemetry.spec, "accessLogging")
-      .filter((logging) => field(logging, "disabled").value !== true && items(logging, "providers").length === 0)
-      .map((logging) => finding("TelemetryWithoutProvider", telemetry, fieldAt(logging), {}));
+    return oncePerText(
+      items(telemetry.spec, "accessLogging")
+        .filter((logging) => field(logging, "disabled").value !== true && items(logging, "providers").length === 0)
+        .map((logging) => finding("TelemetryWithoutProvider", telemetry, fieldAt(logging), {})),
+    );
   },
 };

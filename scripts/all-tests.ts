@@ -25,6 +25,7 @@ const steps: readonly Step[] = [
   { name: "docs", command: ["node", "scripts/check-docs.ts"], minutes: 1 },
   { name: "deployment files", command: ["node", "scripts/check-deployment.ts"], minutes: 2 },
   { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15 },
+  { name: "fuzz", command: ["node", "scripts/fuzz.ts", "--seconds", "3"], minutes: 5 },
   { name: "conformance", command: ["node", "test/conformance/src/main.ts", "--floors"], minutes: 15 },
   { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40 },
   { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35 },

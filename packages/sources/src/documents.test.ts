@@ -78,3 +78,9 @@ test("the work for a mapping grows with its keys, not with their square", () => 
   const [[, value] = []] = read(keys(50_000));
   assert.equal(Object.keys(value as object).length, 50_000);
 });
+
+test("odd keys write no warnings: whoever sends documents would fill the log", ({ mock }) => {
+  const { mock: warnings } = mock.method(process, "emitWarning");
+  assert.equal(parseDocumentText("? [a]\n: b\n").ok, true);
+  assert.equal(warnings.callCount(), 0);
+});

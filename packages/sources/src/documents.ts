@@ -19,7 +19,7 @@ export function parseDocumentText(body: string): ParsedDocument {
   const lineCounter = new LineCounter();
   // Merge keys are not of YAML 1.2, but configuration in the field uses them. The parser's own check for keys that are there twice
   // compares each with all others of its mapping: 50,000 keys take minutes.
-  const document = parseDocument(body, { lineCounter, merge: true, uniqueKeys: false });
+  const document = parseDocument(body, { lineCounter, merge: true, uniqueKeys: false, logLevel: "error" });
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
   const errors = [
     ...document.errors.map(({ message, pos }) => ({ offset: pos[0], reason: firstLine(message) })),

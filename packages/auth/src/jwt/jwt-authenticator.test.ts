@@ -65,6 +65,7 @@ const cases: readonly (readonly [string, string, RegExp | undefined])[] = [
   ["another audience", await sign({ ...good, aud: ["other-mesh"] }), /audience/],
   ["no audience", await sign({ ...good, aud: [] }), /audience/],
   ["no subject", await sign({ ...good, sub: undefined } as never), /sub/],
+  ["a subject that is no text", await sign({ ...good, sub: 5 } as never), /subject 5 is not/],
   ["a user as subject", await sign({ ...good, sub: "alice" }), /subject/],
   ["a subject with a path in it", await sign({ ...good, sub: "system:serviceaccount:a/sa/x:b" }), /subject/],
   ["signed by a stranger", await sign(good, stranger), /signature/],

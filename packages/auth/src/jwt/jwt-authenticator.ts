@@ -140,11 +140,13 @@ function reasonOf(error: unknown): string {
 }
 
 function judge(payload: JWTPayload, rule: JwtRule, trustDomain: string): Verdict {
-  const { sub = "", aud = [] } = payload;
+  const { aud = [] } = payload;
+  // A claim is what the issuer wrote, whatever its type says.
+  const sub: unknown = payload.sub;
   const audiences = typeof aud === "string" ? [aud] : aud;
   if (!isForAudience(audiences, rule.audiences))
     return refused(`audience ${JSON.stringify(audiences)} is not expected`);
-  const account = parseServiceAccount(sub);
+  const account = typeof sub === "string" ? parseServiceAccount(sub) : undefined;
   if (account === undefined) return refused(`subject ${JSON.stringify(sub)} is not a service account`);
   const principal = formatIdentity({ ...account, trustDomain });
   const kubernetes: KubernetesInfo = { ...account, ...podOf(payload) };

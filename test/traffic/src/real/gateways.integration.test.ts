@@ -20,6 +20,8 @@ const https = (host: string, client?: KeyPair) =>
 const http = (port: number, host: string, path = "/", headers = {}) =>
   httpCall(port, path, { headers: { host, ...headers } });
 
+type Answer = Awaited<ReturnType<typeof http>>;
+
 for (const form of ["delta", "state of the world"] as const) {
   describe(`a gateway over ${form}`, () => {
     let gateway: Awaited<ReturnType<typeof lab.startGateway>>;
@@ -95,6 +97,30 @@ for (const form of ["delta", "state of the world"] as const) {
       const { status, headers } = await http(ports.web, "split.example", "/moved/a");
       assert.deepEqual([status, headers.location], [302, "http://new.example/moved/a"]);
     });
+
+    for (const { carrier, path, tokenOf } of [
+      {
+        ...{ carrier: "cookie", path: "/cookie" },
+        tokenOf: ({ headers }: Answer) => ({ cookie: String(headers["set-cookie"]?.[0]).split(";", 1)[0] ?? "" }),
+      },
+      {
+        ...{ carrier: "header", path: "/header" },
+        tokenOf: ({ headers }: Answer) => ({ "x-who": String(headers["x-who"]) }),
+      },
+    ])
+      it(`keeps the requests of a session with one back end by its ${carrier}`, async () => {
+        const tokens = new Map<string | undefined, Readonly<Record<string, string>>>();
+        // Without a session both back ends are called.
+        for (let call = 0; call < 200 && tokens.size < 2; call++) {
+          const answer = await http(ports.web, "session.example", path);
+          assert.equal(answer.status, 200);
+          tokens.set(answer.reply?.version, tokenOf(answer));
+        }
+        assert.deepEqual([...tokens.keys()].sort(), ["v1", "v2"]);
+        for (const [version, token] of tokens)
+          for (let call = 0; call < 20; call++)
+            assert.equal((await http(ports.web, "session.example", path, token)).reply?.version, version);
+      });
 
     it("hands on the connections of a TCPRoute", async () =>
       assert.equal(await firstLine(connect(local(ports.tcp))), "plain"));

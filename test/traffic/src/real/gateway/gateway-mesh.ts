@@ -62,6 +62,14 @@ function backends({ v1, v2, plainTcp, ownTls }: GatewayPorts): readonly Document
   return [
     entry("v1", v1, "HTTP"),
     entry("v2", v2, "HTTP"),
+    {
+      ...{ apiVersion: istio, kind: "ServiceEntry", name: "pair" },
+      spec: {
+        ...{ hosts: [hostOf("pair")], location: "MESH_INTERNAL", resolution: "STATIC" },
+        ports: [{ number: 80, name: "main", protocol: "HTTP" }],
+        endpoints: [v1, v2].map((port) => ({ address: "127.0.0.1", ports: { main: port } })),
+      },
+    },
     entry("plain-tcp", plainTcp, "TCP"),
     entry("own-tls", ownTls, "TLS"),
   ];
@@ -172,6 +180,25 @@ function kubernetesObjects({ web, tcp }: GatewayPorts): readonly Document[] {
           {
             matches: [{ path: { type: "PathPrefix", value: "/moved" } }],
             filters: [{ type: "RequestRedirect", requestRedirect: { hostname: "new.example", statusCode: 302 } }],
+          },
+        ],
+      },
+    },
+    {
+      ...{ apiVersion: `${gatewayApi}/v1`, kind: "HTTPRoute", name: "session" },
+      spec: {
+        parentRefs: parentRefs("http"),
+        hostnames: ["session.example"],
+        rules: [
+          {
+            matches: [{ path: { type: "PathPrefix", value: "/cookie" } }],
+            backendRefs: [{ name: "pair", port: 80 }],
+            sessionPersistence: { sessionName: "who" },
+          },
+          {
+            matches: [{ path: { type: "PathPrefix", value: "/header" } }],
+            backendRefs: [{ name: "pair", port: 80 }],
+            sessionPersistence: { sessionName: "x-who", type: "Header" },
           },
         ],
       },

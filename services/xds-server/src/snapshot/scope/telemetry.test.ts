@@ -60,6 +60,13 @@ describe("access logs", () => {
     },
   ];
   for (const { name, configs, want } of cases) it(name, () => assert.deepEqual(namesOf(...configs), want));
+
+  it("rules for the other side alone put the mesh's file in the place of default providers", () => {
+    const defaults = mesh({ accessLogging: ["als"] });
+    const ofServer = ofWorkload({ accessLogging: [{ ...providers("json"), match: { mode: "SERVER" } }] });
+    assert.equal(answer(effectiveAccessLogging, "outbound", [defaults, ofServer]), undefined);
+    assert.deepEqual(answer(effectiveAccessLogging, "outbound", [defaults])?.map(({ name }) => name), ["als"]);
+  });
 });
 
 describe("metrics", () => {

@@ -96,6 +96,8 @@ export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, 
     if (speaking.length === 0)
       return defaults.length === 0 ? undefined : [...new Set(defaults)].sort().map((name) => ({ name, filter: "" }));
     const levels = speaking.map((config) => rulesOf(config, side));
+    // Rules for the other side alone put the mesh's file in the place of default providers. Source: istiod asked.
+    if (levels.every((rules) => rules.length === 0)) return undefined;
     // The narrowest level that names providers says which there are, wider ones only how those log.
     const meant = new Set(levels.findLast((rules) => namesIn(rules).length > 0)?.flatMap(providerNames) ?? defaults);
     if (meant.size === 0) return undefined;

@@ -70,7 +70,9 @@ describe("a Wasm module", { skip }, () => {
 
   before(async () => {
     const made = mkdirSync(modules, { recursive: true });
-    owned.defer(() => made === undefined || rmSync(made, { recursive: true, force: true }));
+    owned.defer(() => {
+      if (made !== undefined) rmSync(made, { recursive: true, force: true });
+    });
     mkdirSync(config);
     const backend = owned.use(await startEchoServer("v1"));
     const server = createServer(({ url = "" }, response) => {
@@ -134,8 +136,6 @@ describe("a Wasm module", { skip }, () => {
     await owned.disposeAsync();
     rmSync(workDir, { recursive: true, force: true });
   });
-
-  it("is valid WebAssembly", () => assert.ok(WebAssembly.validate(headerModule("x-wasm", "value"))));
 
   it("is fetched by the agent, and Envoy runs it", async () => {
     const [status, marked] = await until(

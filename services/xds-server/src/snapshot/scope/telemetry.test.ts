@@ -65,7 +65,10 @@ describe("access logs", () => {
     const defaults = mesh({ accessLogging: ["als"] });
     const ofServer = ofWorkload({ accessLogging: [{ ...providers("json"), match: { mode: "SERVER" } }] });
     assert.equal(answer(effectiveAccessLogging, "outbound", [defaults, ofServer]), undefined);
-    assert.deepEqual(answer(effectiveAccessLogging, "outbound", [defaults])?.map(({ name }) => name), ["als"]);
+    assert.deepEqual(
+      answer(effectiveAccessLogging, "outbound", [defaults])?.map(({ name }) => name),
+      ["als"],
+    );
   });
 });
 

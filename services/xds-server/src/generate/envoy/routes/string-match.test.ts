@@ -12,7 +12,7 @@ const cases: readonly (readonly [name: string, expected: boolean])[] = [
   ["@request.auth.claims[]", false],
   ["@request.auth.claims[group", false],
   ["@request.auth.claims[group]x", false],
-  ["@request.auth.claims[group].x[y]", false],
+  ["@request.auth.claims[group].x[y]", true],
   ["x-claims[group]", false],
   // An expression that looks for the end of each bracket takes seconds for this one.
   [`@request.auth.claims${"[".repeat(100_000)}`, false],

@@ -52,13 +52,6 @@ export function claimMatcher(name: string, match: StringMatch, invert: boolean):
 function claimPath(name: string): readonly string[] | undefined {
   const rest = name.slice(prefix.length);
   if (rest.startsWith(".")) return rest.length === 1 ? undefined : rest.slice(1).split(".");
-  // Not by an expression, which would look for the end of each bracket of a name that closes none.
-  const keys: string[] = [];
-  for (let at = 0; at < rest.length; ) {
-    const end = rest[at] === "[" ? rest.indexOf("]", at) : -1;
-    if (end <= at + 1) return undefined;
-    keys.push(rest.slice(at + 1, end));
-    at = end + 1;
-  }
-  return keys.length > 0 ? keys : undefined;
+  // What stands between the first bracket and the last is parted where one closes and the next opens. Source: corpus pki-auth, ToRoutingClaim.
+  return rest.length > 2 && rest.startsWith("[") && rest.endsWith("]") ? rest.slice(1, -1).split("][") : undefined;
 }

@@ -1,5 +1,5 @@
 /** Tables of settings alone, for code that needs neither logs nor metrics. */
-export { decimal, duration, flag, integer, list, oneOf, port, text, url } from "./kinds.ts";
+export { decimal, duration, flag, integer, list, oneOf, port, text, texts, url } from "./kinds.ts";
 export {
   describeSettings,
   parseSettings,

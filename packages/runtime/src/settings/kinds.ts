@@ -118,6 +118,28 @@ export function list(options: SettingOptions<readonly string[]>): Setting<readon
   return { ...options, bounds: "texts separated by commas", parse };
 }
 
+/** Texts by name, as a JSON object. */
+export function texts(
+  options: SettingOptions<Readonly<Record<string, string>>>,
+): Setting<Readonly<Record<string, string>>> {
+  const bounds = "a JSON object of texts";
+  return { ...options, bounds, show: (value) => JSON.stringify(value), parse: (text) => parseTexts(text, bounds) };
+}
+
+function parseTexts(text: string, bounds: string): Readonly<Record<string, string>> {
+  const refused = new Error(`is not ${bounds}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text, which may be secret.
+    throw refused;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw refused;
+  if (!Object.values(value).every((one) => typeof one === "string")) throw refused;
+  return value as Readonly<Record<string, string>>;
+}
+
 /** An absolute URL with one of the schemes. */
 export function url<T extends string | undefined>(
   options: SettingOptions<T> & { readonly schemes: readonly string[] },

@@ -12,6 +12,7 @@ import {
   parseSettings,
   type SettingsOf,
   text,
+  texts,
 } from "@flotilla/runtime/settings";
 import { ambientFeatures } from "./ambient-features.ts";
 
@@ -260,6 +261,13 @@ const securityFeatures = {
     env: "PILOT_SKIP_VALIDATE_TRUST_DOMAIN",
     default: false,
     sentence: "Callers of any trust domain whose certificate is trusted are let in.",
+  }),
+  providerHeaderValues: texts({
+    env: "PROVIDER_HEADER_VALUES",
+    default: {},
+    secret: true,
+    sentence:
+      'Values of the headers that extension providers of MeshConfig take by envName, such as {"API_KEY":"abc"}; other variables are not read for them.',
   }),
   remoteJwks: oneOf({
     env: "PILOT_JWT_ENABLE_REMOTE_JWKS",

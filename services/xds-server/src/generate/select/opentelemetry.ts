@@ -18,19 +18,24 @@ import {
   type MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_DynatraceSampler as Sampler,
 } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { View } from "../../snapshot/view.ts";
-import type { OutsideService } from "../envoy/filters/outside-service.ts";
-import { collectorHttpService } from "../envoy/filters/outside-service.ts";
+import {
+  collectorHttpService,
+  type HeaderValues,
+  headerValue,
+  type OutsideService,
+} from "../envoy/filters/outside-service.ts";
 import { outsideService } from "./outside-service.ts";
 
 export function openTelemetryConfig(view: View, provider: Provider, service: OutsideService): OpenTelemetryConfig {
   const { http, grpc, resourceDetectors, sampling, serviceAttributeEnrichment } = provider;
   const isSemantic = serviceAttributeEnrichment === Enrichment.OTEL_SEMANTIC_CONVENTIONS;
   const sampler = sampling.case === "dynatraceSampler" ? dynatraceSampler(view, sampling.value, service) : undefined;
+  const values = view.feature("providerHeaderValues");
   return create(OpenTelemetryConfigSchema, {
     serviceName: isSemantic ? semanticName(view) : view.proxy.nodeCluster,
     ...(http === undefined
-      ? { grpcService: grpcService(grpc, service) }
-      : { httpService: collectorHttpService(http, service) }),
+      ? { grpcService: grpcService(grpc, service, values) }
+      : { httpService: collectorHttpService(http, service, values) }),
     resourceDetectors: [
       ...(resourceDetectors?.environment || isSemantic
         ? [detector("environment", EnvironmentResourceDetectorConfigSchema)]
@@ -41,15 +46,12 @@ export function openTelemetryConfig(view: View, provider: Provider, service: Out
   });
 }
 
-function grpcService(grpc: GrpcSettings | undefined, { hostname, cluster }: OutsideService) {
+function grpcService(grpc: GrpcSettings | undefined, { hostname, cluster }: OutsideService, values: HeaderValues) {
   const metadata = grpc?.initialMetadata ?? [];
   return {
     targetSpecifier: { case: "envoyGrpc" as const, value: { clusterName: cluster, authority: hostname } },
     ...(grpc?.timeout && { timeout: grpc.timeout }),
-    initialMetadata: metadata.map(({ name, headerValue }) => ({
-      key: name,
-      value: headerValue.case === "value" ? headerValue.value : "",
-    })),
+    initialMetadata: metadata.map((header) => ({ key: header.name, value: headerValue(header, values) })),
   };
 }
 
@@ -75,7 +77,8 @@ function detector<Config extends Message>(name: string, schema: GenMessage<Confi
 function dynatraceSampler(view: View, sampler: Sampler, collector: OutsideService): TypedExtensionConfig {
   const { tenant, clusterId, rootSpansPerMinute, httpService: api } = sampler;
   const service = api === undefined ? collector : outsideService(view, api.service, api.port);
-  const httpService = api?.http && service && collectorHttpService(api.http, service);
+  const values = view.feature("providerHeaderValues");
+  const httpService = api?.http && service && collectorHttpService(api.http, service, values);
   const config = create(DynatraceSamplerConfigSchema, {
     tenant,
     clusterId,

@@ -46,7 +46,8 @@ function ofService(view: View, provider: Traced): TracingProvider | undefined {
   const plain = { maxTagLength: 0, samples: false, spawnsUpstreamSpan: false };
   switch (provider.case) {
     case "zipkin": {
-      const http = tracer("zipkin", ZipkinConfigSchema, zipkinConfig(provider.value, service));
+      const values = view.feature("providerHeaderValues");
+      const http = tracer("zipkin", ZipkinConfigSchema, zipkinConfig(provider.value, service, values));
       return { ...plain, http, maxTagLength: provider.value.maxTagLength };
     }
     case "datadog": {

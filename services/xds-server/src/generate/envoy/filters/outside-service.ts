@@ -1,4 +1,5 @@
 /** Services that a proxy itself calls: collectors of spans and logs, external authorization. */
+import { ownValue } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   type HeaderValueOption,
@@ -16,11 +17,18 @@ export interface OutsideService {
   readonly cluster: string;
 }
 
-/** A header from the environment of the control plane stays empty: that environment is not the mesh's. */
-export function headersToAdd(headers: readonly HttpHeader[]): HeaderValueOption[] {
-  return headers.map(({ name, headerValue }) =>
+/** Values that headers of providers name (`envName`), which stand in no MeshConfig. */
+export type HeaderValues = Readonly<Record<string, string>>;
+
+export function headerValue({ headerValue: { case: kind, value } }: HttpHeader, values: HeaderValues): string {
+  if (kind === "value") return value;
+  return kind === "envName" ? (ownValue(values, value) ?? "") : "";
+}
+
+export function headersToAdd(headers: readonly HttpHeader[], values: HeaderValues): HeaderValueOption[] {
+  return headers.map((header) =>
     create(HeaderValueOptionSchema, {
-      header: { key: name, value: headerValue.case === "value" ? headerValue.value : "" },
+      header: { key: header.name, value: headerValue(header, values) },
       appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
     }),
   );
@@ -29,6 +37,7 @@ export function headersToAdd(headers: readonly HttpHeader[]): HeaderValueOption[
 export function collectorHttpService(
   { path, timeout, headers }: HttpSettings,
   { hostname, cluster }: OutsideService,
+  values: HeaderValues,
 ): HttpService {
   return create(HttpServiceSchema, {
     httpUri: {
@@ -36,6 +45,6 @@ export function collectorHttpService(
       httpUpstreamType: { case: "cluster", value: cluster },
       ...(timeout && { timeout }),
     },
-    requestHeadersToAdd: headersToAdd(headers),
+    requestHeadersToAdd: headersToAdd(headers, values),
   });
 }

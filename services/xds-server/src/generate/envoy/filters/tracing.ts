@@ -15,7 +15,7 @@ import { type CustomTag, CustomTagSchema } from "@flotilla/proto/envoy/type/trac
 import type { MeshConfig_ExtensionProvider_ZipkinTracingProvider as ZipkinProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { Tracing_CustomTag as ProxyTag } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import type { Tracing_CustomTag } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
-import { headersToAdd, type OutsideService } from "./outside-service.ts";
+import { type HeaderValues, headersToAdd, type OutsideService } from "./outside-service.ts";
 
 /** Where a tag's value comes from, as Telemetry and ProxyConfig have it. */
 type TagSource = Pick<Tracing_CustomTag | ProxyTag, "type">;
@@ -134,7 +134,11 @@ function literal(tag: string, value: string): CustomTag {
   return create(CustomTagSchema, { tag, type: { case: "literal", value: { value } } });
 }
 
-export function zipkinConfig(provider: ZipkinProvider, { hostname, cluster }: OutsideService): ZipkinConfig {
+export function zipkinConfig(
+  provider: ZipkinProvider,
+  { hostname, cluster }: OutsideService,
+  values: HeaderValues,
+): ZipkinConfig {
   const { path, timeout, enable64bitTraceId, traceContextOption, headers } = provider;
   return create(ZipkinConfigSchema, {
     collectorEndpointVersion: ZipkinConfig_CollectorEndpointVersion.HTTP_JSON,
@@ -147,7 +151,7 @@ export function zipkinConfig(provider: ZipkinProvider, { hostname, cluster }: Ou
         httpUpstreamType: { case: "cluster", value: cluster },
         timeout: timeout ?? { seconds: 5n, nanos: 0 },
       },
-      requestHeadersToAdd: headersToAdd(headers),
+      requestHeadersToAdd: headersToAdd(headers, values),
     },
   });
 }

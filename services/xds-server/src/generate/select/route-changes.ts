@@ -5,7 +5,7 @@
 import { decode } from "@flotilla/proto";
 import { type VirtualHost, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import { type Encoded, Joined } from "../encode/encoded.ts";
+import { type Encoded, encoded, Joined } from "../encode/encoded.ts";
 import { encodedElement, encodedMessage } from "../encode/message.ts";
 import type { ChangedContent, ContainerChanges } from "../encode/patching.ts";
 import { virtualHostsField } from "../envoy/routes/route-configuration.ts";
@@ -32,16 +32,24 @@ export class RouteChanges implements ContainerChanges {
   }
 
   join(frame: Uint8Array, parts: readonly Encoded[]): ChangedContent {
-    const patched = patchFrame(decode(RouteConfigurationSchema, frame), this.#patches);
-    const { virtualHosts: own } = patched;
-    patched.virtualHosts = [];
+    const { fields, hosts } = this.#frame(frame);
     const joined = new Joined([
-      encodedMessage(RouteConfigurationSchema, patched),
+      fields,
       ...parts.flatMap((part) => this.#part(part) ?? []),
-      ...own.flatMap((host) => encodedHost(patchHost(host, this.#ofHosts)) ?? []),
+      ...hosts.flatMap((host) => encodedHost(patchHost(host, this.#ofHosts)) ?? []),
       ...addedHosts(this.#patches).flatMap((host) => encodedHost(host) ?? []),
     ]);
     return Object.assign(joined, { isRemoved: false, findings: [] });
+  }
+
+  /** The fields around the virtual hosts, and the virtual hosts that patches of the route configuration bring. */
+  #frame(frame: Uint8Array): { readonly fields: Encoded; readonly hosts: readonly VirtualHost[] } {
+    if (!this.#patches.some(({ applyTo }) => applyTo === ApplyTo.ROUTE_CONFIGURATION))
+      return { fields: encoded(frame), hosts: [] };
+    const patched = patchFrame(decode(RouteConfigurationSchema, frame), this.#patches);
+    const { virtualHosts: hosts } = patched;
+    patched.virtualHosts = [];
+    return { fields: encodedMessage(RouteConfigurationSchema, patched), hosts };
   }
 
   #part(part: Encoded): Encoded | undefined {

@@ -6,12 +6,14 @@ import * as migration from "./definitions/migration.ts";
 import * as objects from "./definitions/objects.ts";
 import * as offline from "./definitions/offline.ts";
 import * as proxy from "./definitions/proxy.ts";
+import * as tags from "./definitions/tags.ts";
 import { version } from "./definitions/version.ts";
 import { type Command, command } from "./parse/definition.ts";
 
 /** Words that only group commands. */
 export const groups: Readonly<Record<string, string>> = {
   ca: "replace the root certificate while the mesh runs",
+  tag: "names of revisions that namespaces are labelled with, for upgrades",
   proxy: "bring an Envoy or pilot-agent of one's own into the mesh",
 };
 
@@ -33,6 +35,9 @@ export const commands: readonly Command[] = [
   command(offline.analyze, async () => (await import("./commands/analyze.ts")).analyze),
   command(offline.inject, async () => (await import("./commands/inject.ts")).inject),
   command(offline.schema, async () => (await import("./commands/schema.ts")).schema),
+  command(tags.tagSet, async () => (await import("./commands/tag.ts")).tagSet),
+  command(tags.tagList, async () => (await import("./commands/tag.ts")).tagList),
+  command(tags.tagRemove, async () => (await import("./commands/tag.ts")).tagRemove),
   command(proxy.proxyBootstrap, async () => (await import("./commands/proxy-bootstrap.ts")).proxyBootstrap),
   command(proxy.proxyRun, async () => (await import("./commands/proxy-run.ts")).proxyRun),
   command(identity.caStatus, async () => (await import("./commands/ca.ts")).caStatus),

@@ -57,6 +57,12 @@ export const settings = {
     sentence:
       "DNS names to be served under; if not set, those of the Services istiod and flotilla-webhook, and localhost.",
   }),
+  url: text({
+    env: "WEBHOOK_URL",
+    default: undefined,
+    sentence:
+      "https://HOST:PORT by which webhook configurations name this webhook where the API server does not reach its Service.",
+  }),
   caBundleFile: text({
     env: "WEBHOOK_CA_BUNDLE_FILE",
     default: undefined,

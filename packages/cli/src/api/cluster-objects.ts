@@ -13,10 +13,7 @@ export async function clusterObjects(
   env: NodeJS.ProcessEnv,
   isWanted: (kind: string) => boolean,
 ): Promise<readonly KubeObject[]> {
-  const file = kubeconfig ?? (env["KUBECONFIG"] || join(homedir(), ".kube/config"));
-  const config = existsSync(file) ? await loadKubeConfig({ KUBECONFIG: file }) : undefined;
-  if (config === undefined) throw new CliError("CLI_USAGE", `--kube needs a kubeconfig: there is no file ${file}`);
-  using api = openKubeApi(config);
+  using api = await openUsersCluster(kubeconfig, env);
   const objects: KubeObject[] = [];
   for (const { name, group, versions, plural, kind } of kinds) {
     if (!isWanted(name)) continue;
@@ -35,4 +32,12 @@ export async function clusterObjects(
 async function listed(api: KubeApi, path: string): Promise<readonly ApiObject[] | undefined> {
   if ((await api.get(`${path}?limit=1`)) === undefined) return undefined;
   return (await listAll<ApiObject>(api, path)).objects;
+}
+
+/** The cluster of a kubeconfig, by default that of kubectl. @throws CliError CLI_USAGE; KubeError KUBE_CONFIG */
+export async function openUsersCluster(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): Promise<KubeApi> {
+  const file = kubeconfig ?? (env["KUBECONFIG"] || join(homedir(), ".kube/config"));
+  const config = existsSync(file) ? await loadKubeConfig({ KUBECONFIG: file }) : undefined;
+  if (config === undefined) throw new CliError("CLI_USAGE", `a kubeconfig is needed: there is no file ${file}`);
+  return openKubeApi(config);
 }

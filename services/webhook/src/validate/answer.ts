@@ -1,14 +1,19 @@
 /** An admission request for configuration, answered with what is wrong with it. */
 import { kindOf, noEffectReason } from "@flotilla/kinds";
-import { anything, objectOf, recordOf, text } from "@flotilla/model";
+import { anyObject, anything, objectOf, ownValue, recordOf, text } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { hasErrors, type Problem, problemText, type SchemaValidator } from "@flotilla/validation";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import type { WebhookMetrics } from "../metrics.ts";
+import { alwaysReject } from "../watch/refusal-probe.ts";
 
 /** What is read of every object before its schema is known. */
 const header = objectOf(
-  { apiVersion: text, kind: text, metadata: objectOf({}, { name: text, namespace: text, labels: recordOf(text) }) },
+  {
+    apiVersion: text,
+    kind: text,
+    metadata: objectOf({}, { name: text, namespace: text, labels: recordOf(text), annotations: anyObject }),
+  },
   { spec: anything },
 );
 const objectProblem = (object: unknown): string | undefined => anything(object) ?? header(object);
@@ -50,6 +55,9 @@ export function createValidationHandler({
     const undecodable = objectProblem(object) ?? (kindOf(object) === row ? undefined : ` is no ${row.kind}`);
     if (undecodable !== undefined)
       return refuse("yaml_decode_error", `cannot decode configuration: the object${undecodable}`);
+    // What a probe of a control plane is recognized by, ours and others': see watch/refusal-probe.ts.
+    if (ownValue(object.metadata.annotations ?? {}, alwaysReject) !== undefined)
+      return refuse("invalid_resource", `configuration is invalid: annotation ${alwaysReject} found`);
     const problems = validate(object);
     if (hasErrors(problems))
       return refuse("invalid_resource", `configuration is invalid: ${describe(problems, "error")}`);

@@ -41,12 +41,16 @@ describe("caBundle of webhook configurations", { skip: server === undefined && w
   const stop = new AbortController();
   let directory = "";
   let rootFile = "";
+  let works = false;
   let running: Promise<unknown> = Promise.resolve();
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "webhook-bundles-"));
     rootFile = join(directory, "root-cert.pem");
-    const options = { api: api(), service: ours, rootFile, pollMs: 20, log: noopLogger, random: Math.random };
+    const options = {
+      ...{ api: api(), service: ours, url: "https://outside.example:443", rootFile, pollMs: 20 },
+      ...{ log: noopLogger, random: Math.random, isRefused: async () => works },
+    };
     // Two at once, as when a lease goes over: neither may undo what the other writes.
     running = Promise.all([new CaBundles(options).run(stop.signal), new CaBundles(options).run(stop.signal)]);
   });
@@ -101,6 +105,32 @@ describe("caBundle of webhook configurations", { skip: server === undefined && w
     await until(async () => (await bundlesOf("mixed"))[0] === root, { withinMs: 60_000, what: "the repair" });
     await api().create(collection, configuration("late", [ours]));
     await holds("late", [root]);
+  });
+
+  it("is written where a configuration names the webhook by its URL", async () => {
+    const [root] = await bundlesOf("mixed");
+    const [webhook] = (configuration("url", [ours]) as WebhookConfiguration).webhooks ?? [];
+    const at = (address: string) => ({
+      ...webhook,
+      name: `w${address.length}.x.istio.io`,
+      clientConfig: { url: address },
+    });
+    const webhooks = [at("https://outside.example:443/validate"), at("https://other.example/validate")];
+    await api().create(collection, { ...configuration("url", []), webhooks });
+    await holds("url", [root, undefined]);
+  });
+
+  it("lets configurations fail closed once validation works, those of others never", async () => {
+    const policies = async () =>
+      (await api().get<WebhookConfiguration>(`${collection}/open`))?.webhooks?.map((one) => one.failurePolicy);
+    const open = configuration("open", [ours, theirs]) as WebhookConfiguration;
+    const webhooks = open.webhooks?.map((one) => ({ ...one, failurePolicy: "Ignore" }));
+    await api().create(collection, { ...open, webhooks });
+    await until(async () => (await bundlesOf("open"))[0] !== undefined, { withinMs: 60_000, what: "the root" });
+    assert.deepEqual(await policies(), ["Ignore", "Ignore"]);
+    works = true;
+    await until(async () => (await policies())?.[0] === "Fail", { withinMs: 60_000, what: "failurePolicy" });
+    assert.deepEqual(await policies(), ["Fail", "Ignore"]);
   });
 
   it("writes nothing while nothing changes", async () => {

@@ -1,6 +1,7 @@
 /**
  * caBundle of the webhook configurations that lead to this webhook: the root that its serving certificate leads to, written again
- * when the root changes, when a configuration is applied, and when somebody edits it. Configurations of other webhooks are left alone.
+ * when the root changes, when a configuration is applied, and when somebody edits it. Validation refuses objects while the webhook is away
+ * (failurePolicy) once a probe showed that it works. Configurations of other webhooks are left alone.
  */
 import { follow, type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
 import { followFiles, type Logger, Wakeup } from "@flotilla/runtime";
@@ -10,9 +11,11 @@ export interface WebhookConfiguration extends KubeObject {
 }
 interface Webhook {
   readonly name: string;
+  readonly failurePolicy?: string;
   readonly clientConfig: {
     readonly caBundle?: string;
     readonly service?: { readonly name: string; readonly namespace: string };
+    readonly url?: string;
   };
 }
 interface ServiceName {
@@ -24,7 +27,11 @@ export interface CaBundlesOptions {
   readonly api: KubeApi;
   /** Of this webhook, as configurations name it. */
   readonly service: ServiceName;
+  /** Of this webhook, as configurations of an API server name it that does not reach the Service. */
+  readonly url?: string | undefined;
   readonly rootFile: string;
+  /** Whether an invalid object was refused through the API server. */
+  readonly isRefused: () => Promise<boolean>;
   readonly pollMs: number;
   readonly log: Logger;
   readonly random: () => number;
@@ -81,41 +88,66 @@ export class CaBundles {
     }
   }
 
-  /** Its resourceVersion makes the write fail when somebody else was faster: what they wrote arrives then. */
   async #writeOne(collection: string, configuration: WebhookConfiguration): Promise<void> {
-    const { api, service, log } = this.#options;
-    if (this.#caBundle === undefined) return;
-    const next = withCaBundle(configuration, service, this.#caBundle);
-    if (next === undefined) return;
+    const next = this.#withCaBundle(configuration) ?? (await this.#failingClosed(collection, configuration));
+    if (next === undefined || this.#caBundle === undefined) return;
     const { name = "" } = configuration.metadata;
+    const { api, log } = this.#options;
     try {
+      // Its resourceVersion makes the write fail when somebody else was faster: what they wrote arrives then.
       await api.replace(`${group}/${collection}/${name}`, next);
-      log.info("root written to a webhook configuration", { name });
+      log.info("webhook configuration written", { name });
       this.#reported = "";
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       if (error.code !== "KUBE_CONFLICT" && error.message !== this.#reported) {
-        log.warn("root not written to a webhook configuration", { name, reason: error.message });
+        log.warn("webhook configuration not written", { name, reason: error.message });
         this.#reported = error.message;
       }
     }
   }
+
+  /** The configuration with the root in those of its webhooks that lead here; undefined when they have it. */
+  #withCaBundle(configuration: WebhookConfiguration): WebhookConfiguration | undefined {
+    const caBundle = this.#caBundle;
+    if (caBundle === undefined) return undefined;
+    const isBehind = (webhook: Webhook): boolean =>
+      this.#leadsHere(webhook) && webhook.clientConfig.caBundle !== caBundle;
+    return changed(configuration, isBehind, (webhook) => ({
+      ...webhook,
+      clientConfig: { ...webhook.clientConfig, caBundle },
+    }));
+  }
+
+  /** Those of validation that let everything pass while nobody answers do so until it is known that somebody does. */
+  async #failingClosed(
+    collection: string,
+    configuration: WebhookConfiguration,
+  ): Promise<WebhookConfiguration | undefined> {
+    if (collection !== "validatingwebhookconfigurations") return undefined;
+    const isOpen = (webhook: Webhook): boolean => this.#leadsHere(webhook) && webhook.failurePolicy === "Ignore";
+    const next = changed(configuration, isOpen, (webhook) => ({ ...webhook, failurePolicy: "Fail" }));
+    if (next === undefined || !(await this.#options.isRefused())) return undefined;
+    this.#options.log.info("validation works, objects are refused while nobody validates them", {
+      name: configuration.metadata.name,
+    });
+    return next;
+  }
+
+  #leadsHere({ clientConfig: { service: named, url: address } }: Webhook): boolean {
+    const { service, url } = this.#options;
+    if (named !== undefined) return named.name === service.name && named.namespace === service.namespace;
+    return url !== undefined && address?.startsWith(url) === true;
+  }
 }
 
-/** The configuration with `caBundle` in those of its webhooks that lead to `service`; undefined when they have it. */
-function withCaBundle(
+/** Undefined where no webhook of it is `wanted`. */
+function changed(
   configuration: WebhookConfiguration,
-  service: ServiceName,
-  caBundle: string,
+  wanted: (webhook: Webhook) => boolean,
+  change: (webhook: Webhook) => Webhook,
 ): WebhookConfiguration | undefined {
-  const isBehind = ({ clientConfig: { service: named, caBundle: current } }: Webhook): boolean =>
-    named?.name === service.name && named.namespace === service.namespace && current !== caBundle;
   const { webhooks = [] } = configuration;
-  if (!webhooks.some(isBehind)) return undefined;
-  return {
-    ...configuration,
-    webhooks: webhooks.map((webhook) =>
-      isBehind(webhook) ? { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } } : webhook,
-    ),
-  };
+  if (!webhooks.some(wanted)) return undefined;
+  return { ...configuration, webhooks: webhooks.map((webhook) => (wanted(webhook) ? change(webhook) : webhook)) };
 }

@@ -1,4 +1,4 @@
-/** In a cluster, one replica of webhook fills in caBundle of the webhook configurations: the one that holds the Lease. */
+/** In a cluster, one replica of webhook writes caBundle and failurePolicy of the webhook configurations: the one that holds the Lease. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { openApiServer } from "@flotilla/auth/cluster";
@@ -8,6 +8,7 @@ import type { Logger } from "@flotilla/runtime";
 import { serviceAccount } from "../serve/certificate.ts";
 import type { Settings } from "../settings.ts";
 import { CaBundles } from "./ca-bundles.ts";
+import { isRefused } from "./refusal-probe.ts";
 
 /** Runs until `stop` fires; nothing to do without a cluster. @throws KubeError KUBE_CONFIG */
 export async function keepCaBundles(
@@ -27,7 +28,10 @@ export async function keepCaBundles(
   const duty = duties.webhookConfigurations;
   const lease = leaseOfCluster({ api, namespace, name: duty, candidate });
   const service = { name: serviceAccount, namespace };
-  const bundles = new CaBundles({ api, service, rootFile, pollMs, log, random: Math.random });
+  const bundles = new CaBundles({
+    ...{ api, service, url: settings.url, rootFile, pollMs, log, random: Math.random },
+    isRefused: () => isRefused({ api, namespace, revision }),
+  });
   await new Leadership({ lease, duty, log }).run((end) => bundles.run(end), stop);
 }
 

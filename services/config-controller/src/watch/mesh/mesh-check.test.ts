@@ -9,6 +9,13 @@ const cases: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["a good one", { trustDomain: "td", defaultConfig: { concurrency: 2 } }, []],
   ["a field of a newer version", { fromTheFuture: 1 }, []],
   ["a wrong type", { trustDomain: 5 }, ["MeshConfig.trust_domain"]],
+  ["a port that is none", { proxyListenPort: 70_000 }, ["proxyListenPort"]],
+  [
+    "a setting of proxies that means nothing",
+    { defaultConfig: { discoveryAddress: "x" } },
+    ["defaultConfig.discoveryAddress"],
+  ],
+  ["a deprecated setting", { defaultConfig: { proxyMetadata: { ISTIO_META_DNS_AUTO_ALLOCATE: "true" } } }, []],
   ["a wrong value", { outboundTrafficPolicy: { mode: "SOME" } }, ["MeshConfig.OutboundTrafficPolicy.Mode"]],
 ];
 
@@ -25,4 +32,8 @@ test("MeshNetworks are checked as such", () => {
   const good = { networks: { a: { endpoints: [{ fromCidr: "10.0.0.0/8" }] } } };
   assert.deepEqual(checkMeshDocument(meshNetworksOf(good)), []);
   assert.equal(checkMeshDocument(meshNetworksOf({ networks: { a: { endpoints: 1 } } })).length, 1);
+  const [problem] = checkMeshDocument(
+    meshNetworksOf({ networks: { a: { endpoints: [{ fromCidr: "10.0.0.0/40" }] } } }),
+  );
+  assert.match(problem?.field ?? "", /endpoints\[0\]\.fromCidr/);
 });

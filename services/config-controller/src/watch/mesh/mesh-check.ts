@@ -1,19 +1,23 @@
-/** Refuses mesh documents that do not fit their message; loaded only where there is a document to check. */
-import type { Config } from "@flotilla/model";
+/** Refuses mesh documents that do not fit their message, or whose fields mean nothing; loaded only where there is a document to check. */
+import type { Config, JsonObject } from "@flotilla/model";
 import { fromJson, ProtoError } from "@flotilla/proto";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { MeshNetworksSchema } from "@flotilla/proto/mesh/v1alpha1/network_pb";
+import { validateMeshConfig, validateMeshNetworks } from "@flotilla/validation";
 
 type Finding = { readonly field: string; readonly reason: string };
 
 /** Fields that nobody knows are passed over, as in Istio: a document may be meant for a newer version. */
 export function checkMeshDocument({ key, spec }: Config): readonly Finding[] {
-  const schema = key.kind === "MeshNetworks" ? MeshNetworksSchema : MeshConfigSchema;
+  const isNetworks = key.kind === "MeshNetworks";
+  const schema = isNetworks ? MeshNetworksSchema : MeshConfigSchema;
   const strict = failure(schema, spec, false);
   // Reading leniently forgives wrong enum values too: only a document with unknown fields is read so.
   const message =
     strict !== undefined && / key "[^"]*" is unknown$/.test(strict) ? failure(schema, spec, true) : strict;
-  return message === undefined ? [] : [finding(message)];
+  if (message !== undefined) return [finding(message)];
+  const problems = (isNetworks ? validateMeshNetworks : validateMeshConfig)(spec as JsonObject);
+  return problems.filter(({ severity }) => severity === "error").map(({ field, reason }) => ({ field, reason }));
 }
 
 function failure(

@@ -97,7 +97,7 @@ describe("flotilla tag", { skip: server === undefined && whyNoApiserver }, () =>
     [["set", "old", "--revision", "new"], 3, /old is a revision/],
     [["set", "x", "--revision", "none"], 3, /no webhook injects for the revision none/],
     [["remove", "none"], 1, /there is no tag none/],
-    [["remove", "prod"], 3, /prod is used by shop: use --force/],
+    [["remove", "prod"], 3, /prod is used by shop: use --while-used/],
   ] as const)
     it(`refuses ${args.join(" ")}`, async () => {
       const answer = await tag(...args);
@@ -106,7 +106,7 @@ describe("flotilla tag", { skip: server === undefined && whyNoApiserver }, () =>
     });
 
   it("removes a tag", async () => {
-    assert.equal((await tag("remove", "prod", "--force")).code, 0);
+    assert.equal((await tag("remove", "prod", "--while-used")).code, 0);
     assert.equal(await configurationOf("prod"), undefined);
   });
 });

@@ -58,8 +58,11 @@ export const tagRemove: Run<typeof removeDefinition> = async ({ operands: { tag 
   const present = tagsOf(await configurations(api)).get(tag);
   if (present === undefined) throw new CliError("CLI_ABSENT", `there is no tag ${tag}`);
   const using = namespacesOf(tag, await allNamespaces(api));
-  if (using.length > 0 && !options.force)
-    throw new CliError("CLI_REFUSED", `${tag} is used by ${using.join(", ")}: use --force to remove it all the same`);
+  if (using.length > 0 && !options.whileUsed)
+    throw new CliError(
+      "CLI_REFUSED",
+      `${tag} is used by ${using.join(", ")}: use --while-used to remove it all the same`,
+    );
   await api.delete(`${path}/${present.metadata.name}`);
   terminal.print(`${tag} removed`);
   return 0;

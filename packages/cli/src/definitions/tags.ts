@@ -1,9 +1,10 @@
 /** Commands for revision tags: names of revisions that namespaces are labelled with. */
 import { define } from "../parse/definition.ts";
-import { choice, existing, flag, required, text } from "../parse/option-kinds.ts";
+import { choice, flag, required, text } from "../parse/option-kinds.ts";
+import { connection } from "./option-groups.ts";
 
 const group = "Revisions:";
-const kubeconfig = existing("--kubeconfig <FILE>", "kubeconfig; else KUBECONFIG or ~/.kube/config", "file");
+const { kubeconfig } = connection;
 const tag = required("TAG", "name of the tag, such as prod; `default` is for namespaces with istio-injection=enabled");
 
 export const tagSet = define({
@@ -37,7 +38,7 @@ export const tagRemove = define({
   summary: "remove a tag that no namespace uses",
   operands: { tag },
   options: {
-    force: flag("--force", "remove it although namespaces use it, whose new pods are not injected then"),
+    whileUsed: flag("--while-used", "remove it although namespaces use it, whose new pods are not injected then"),
     kubeconfig,
   },
   examples: [["tag remove prod", "remove a tag"]],

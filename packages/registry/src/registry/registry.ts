@@ -226,7 +226,8 @@ export class Registry {
         update.endpoints(own, endpoints);
       }
     }
-    for (const [key, workload] of this.#workloads.changes(dirty, context)) update.workload(key, workload);
+    if (this.#settings.ambient)
+      for (const [key, workload] of this.#workloads.changes(dirty, context)) update.workload(key, workload);
     return { changes: update.changes, urgent: update.urgent };
   }
 

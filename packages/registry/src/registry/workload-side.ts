@@ -31,7 +31,6 @@ export class WorkloadSide {
   }
 
   *changes({ pods, workloadEntries, entries, slices }: Dirty, context: EndpointContext): Iterable<Change> {
-    if (!this.#settings.ambient) return;
     for (const name of pods) yield [this.#key("Pod", name), this.#pod(name, context)];
     for (const name of slices) yield* this.#slice(name, context);
     // Machines and ServiceEntries belong to one cluster.

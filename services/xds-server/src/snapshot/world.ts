@@ -76,7 +76,7 @@ export class World {
         refused.push({ change, error });
       }
     }
-    this.#workloads.publish();
+    if (changes.some(({ type }) => type === "workload")) this.#workloads.publish();
     for (const [key, row] of rows.rows((key) => this.#graph.get(key))) this.#graph.set(key, row);
     if (namesChanged || namesBefore !== this.#serviceNames.size) this.#publishServiceNames();
     return refused;

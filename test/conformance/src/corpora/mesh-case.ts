@@ -33,9 +33,10 @@ interface CaseProxy {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Sidecars whose mesh is plain configuration: other proxies are claimed with their generators. */
+/** Sidecars and waypoints whose mesh is plain configuration: other proxies are claimed with their generators. */
 export function isClaimed({ inputs }: MeshCase): boolean {
-  return inputs.proxy.type === "sidecar" && inputs.services === undefined && inputs.instances === undefined;
+  const isPlain = inputs.services === undefined && inputs.instances === undefined;
+  return isPlain && (inputs.proxy.type === "sidecar" || inputs.proxy.type === "waypoint");
 }
 
 /** Changes names in every text of a case. */
@@ -55,7 +56,7 @@ export function clusterOrders({ inputs: { kubernetes = {} } }: MeshCase): readon
 
 /** @throws when an object is refused. */
 export async function loadCore(directory: string, one: MeshCase, rename: Rename = (text) => text): Promise<Core> {
-  const core = new Core({ features: parseFeatures(textsOf(one.features)) });
+  const core = new Core({ features: parseFeatures({ ...ambientOf(one), ...textsOf(one.features) }) });
   for (const changes of await loadChanges(directory, one, rename)) {
     const [refusal] = core.apply(changes);
     if (refusal !== undefined) throw refusal.error;
@@ -76,11 +77,8 @@ export function proxyOf({ inputs: { proxy } }: MeshCase, rename: Rename = (text)
 }
 
 /** One mesh a cluster; configuration belongs to the only one, else to one of its own that has no workloads. */
-async function loadChanges(
-  directory: string,
-  { inputs, features }: MeshCase,
-  rename: Rename,
-): Promise<readonly (readonly Change[])[]> {
+async function loadChanges(directory: string, one: MeshCase, rename: Rename): Promise<readonly (readonly Change[])[]> {
+  const { inputs } = one;
   const read = async (path: string | undefined) =>
     path === undefined ? "" : rename(await readFile(join(directory, path), "utf8"));
   const mesh = inputs.mesh === undefined ? {} : (JSON.parse(await read(inputs.mesh)) as JsonObject);
@@ -93,7 +91,7 @@ async function loadChanges(
   return Promise.all(
     [...paths].map(async ([cluster, path]) => {
       const objects = [...(cluster === configCluster ? config : []), ...documents(await read(path))];
-      const env = { ...textsOf(features), CLUSTER_ID: cluster };
+      const env = { ...ambientOf(one), ...textsOf(one.features), CLUSTER_ID: cluster };
       return createMesh(env).apply({ put: objects, mesh: mesh as never, networks: networks as never });
     }),
   );
@@ -122,6 +120,17 @@ function kindOf(object: object): { readonly apiVersion: string; readonly kind: s
 
 function localityOf(locality: CaseProxy["locality"] = {}): Locality {
   return parseLocality([locality.region ?? "", locality.zone ?? "", locality.subZone ?? ""].join("/"));
+}
+
+/** Tests with waypoints switch the ambient mesh on in code of their own, and no more of it than they name. */
+function ambientOf({ inputs }: MeshCase): Readonly<Record<string, string>> {
+  if (inputs.proxy.type !== "waypoint") return {};
+  return {
+    PILOT_ENABLE_AMBIENT: "true",
+    AMBIENT_ENABLE_MULTI_NETWORK: "false",
+    AMBIENT_ENABLE_MULTI_NETWORK_WAYPOINT: "false",
+    PILOT_ENABLE_SENDING_HBONE: "false",
+  };
 }
 
 /** Switches of Istio's code that a case names in place of the variable they are read from. */

@@ -4,6 +4,7 @@ import {
   type AccessLog,
   AccessLogFilterSchema,
   AccessLogSchema,
+  ComparisonFilter_Op as Comparison,
 } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { ExpressionFilterSchema } from "@flotilla/proto/envoy/extensions/access_loggers/filters/cel/v3/cel_pb";
 import { effectiveAccessLogging, type LogProvider, type TelemetryScope } from "../../snapshot/scope/telemetry.ts";
@@ -13,16 +14,18 @@ import type { AccessLogs } from "../envoy/listeners/listener-traits.ts";
 import { providerLog } from "./log-provider.ts";
 
 export const accessLogs = query<AccessLogs, TelemetryScope>("access-logs", (view, scope) => {
-  const logs = logsOf(view, view.read(effectiveAccessLogging, scope));
+  const logs = effectiveLogs(view, view.read(effectiveAccessLogging, scope));
+  const logsOf = (condition: Filter) =>
+    logs.map(({ log, filter }) => accessLog(log, filter === "" ? condition : both(condition, expression(filter))));
   return {
     connection: logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter))),
-    listener: (view.mesh.disableEnvoyListenerLog ? [] : logs).map(({ log, filter }) =>
-      accessLog(log, filter === "" ? noRoute : both(noRoute, expression(filter))),
-    ),
+    listener: view.mesh.disableEnvoyListenerLog ? [] : logsOf(noRoute),
+    tunnelStart: logsOf(noConnection),
+    tunnelEnd: logsOf(isError),
   };
 });
 
-function logsOf(
+function effectiveLogs(
   view: View,
   providers: readonly LogProvider[] | undefined,
 ): readonly { readonly log: Log; readonly filter: string }[] {
@@ -47,6 +50,15 @@ function accessLog({ name, config }: Log, filter: Filter | undefined): AccessLog
 }
 
 const noRoute = filterOf({ filterSpecifier: { case: "responseFlagFilter", value: { flags: ["NR"] } } });
+const noConnection = filterOf({ filterSpecifier: { case: "responseFlagFilter", value: { flags: ["UF"] } } });
+const isError = filterOf({
+  filterSpecifier: {
+    case: "statusCodeFilter",
+    value: {
+      comparison: { op: Comparison.GE, value: { defaultValue: 400, runtimeKey: "istio.io/unset" } },
+    },
+  },
+});
 
 function expression(text: string): Filter {
   const typedConfig = pack(ExpressionFilterSchema, create(ExpressionFilterSchema, { expression: text }));

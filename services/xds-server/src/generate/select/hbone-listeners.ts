@@ -9,14 +9,16 @@ import {
   innerConnectOriginateListener,
   outerConnectOriginateListener,
 } from "../envoy/hbone/hbone-listeners.ts";
-import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
+import type { AccessLogs, ListenerTraits } from "../envoy/listeners/listener-traits.ts";
+import { accessLogs } from "./access-log.ts";
 import { meshPeers, remoteTunnels, textFactory, tunnelPeerMetadata } from "./hbone.ts";
 import { listenerTraits } from "./listener-traits.ts";
 
 export interface TunnelListenerInputs {
   readonly kind: "tunnel";
   readonly name: string;
-  readonly traits: ListenerTraits | undefined;
+  readonly traits: Pick<ListenerTraits, "wildcardAddress" | "extraAddresses">;
+  readonly logs: AccessLogs;
   readonly callers: readonly string[];
   readonly peerMetadata: HttpFilter | undefined;
   readonly textFactory: string;
@@ -46,7 +48,8 @@ export function selectTunnelListener(view: View, name: string): TunnelListenerIn
   return {
     kind: "tunnel",
     name,
-    traits: endsTunnels ? view.read(listenerTraits) : undefined,
+    traits: view.read(addressTraits),
+    logs: view.read(accessLogs, endsTunnels || view.proxy.type === "waypoint" ? "inbound" : "outbound"),
     callers: view.read(meshPeers),
     peerMetadata: endsTunnels ? view.read(tunnelPeerMetadata) : undefined,
     textFactory: textFactory(view),
@@ -55,23 +58,28 @@ export function selectTunnelListener(view: View, name: string): TunnelListenerIn
   };
 }
 
+const addressTraits = query("tunnel-address-traits", (view) => {
+  const { wildcardAddress, extraAddresses } = view.read(listenerTraits);
+  return { wildcardAddress, extraAddresses };
+});
+
 function sourceOf({ proxy }: View): string {
   return proxy.type === "waypoint" ? "waypoint" : "gateway";
 }
 
-export function buildTunnelListener({ name, traits, ...inputs }: TunnelListenerInputs): Listener {
+export function buildTunnelListener({ name, traits, logs, ...inputs }: TunnelListenerInputs): Listener {
   switch (name) {
     case "connect_originate":
-      return connectOriginateListener;
+      return connectOriginateListener(logs);
     case "inner_connect_originate":
-      return innerConnectOriginateListener(inputs.network, inputs.textFactory);
+      return innerConnectOriginateListener(logs, inputs.network, inputs.textFactory);
     case "outer_connect_originate":
-      return outerConnectOriginateListener(inputs.source);
+      return outerConnectOriginateListener(logs, inputs.source);
     default:
       return connectTerminateListener({
-        address: traits?.wildcardAddress ?? "0.0.0.0",
-        extraAddresses: traits?.extraAddresses ?? [],
-        accessLog: traits?.accessLogs.inbound.listener ?? [],
+        address: traits.wildcardAddress,
+        extraAddresses: traits.extraAddresses,
+        logs,
         callers: inputs.callers,
         peerMetadata: inputs.peerMetadata,
         textFactory: inputs.textFactory,

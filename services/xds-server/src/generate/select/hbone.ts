@@ -35,9 +35,9 @@ function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
   };
 }
 
-/** Envoys of Istio before 1.29 and stock ones know their own kind of text only. */
+/** Envoys of Istio before 1.30 and stock ones know their own kind of text only. */
 export function textFactory({ proxy }: View): string {
-  const isKnown = proxy.isAtLeast(1, 29) && proxy.supports(istioExtensions.httpPeerMetadata);
+  const isKnown = proxy.isAtLeast(1, 30) && proxy.supports(istioExtensions.httpPeerMetadata);
   return isKnown ? "istio.hashable_string" : "envoy.string";
 }
 

@@ -73,9 +73,10 @@ function namespacesOf(view: View): readonly string[] {
   return [...new Set([view.mesh.rootNamespace, view.proxy.namespace])];
 }
 
+/** A waypoint takes those only that name its Gateway. Source: istiod asked. */
 function selecting(view: View, filters: readonly Filter[]): readonly Filter[] {
   if (filters.length === 0) return none;
-  const general = filters.filter(({ spec }) => spec.targetRefs.length === 0);
+  const general = view.proxy.type === "waypoint" ? none : filters.filter(({ spec }) => spec.targetRefs.length === 0);
   const selected = new Set(view.proxy.selecting(general, ({ spec }) => spec.workloadSelector?.labels ?? {}));
   return filters.filter(
     (filter) => selected.has(filter) || (filter.spec.targetRefs.length > 0 && namesGateway(view, targeted(filter))),

@@ -1,5 +1,5 @@
 /** What a waypoint stands before: services, whoever may see them, and workloads; and what it calls besides. */
-import { compareText, ownValue, type Service } from "@flotilla/model";
+import { compareText, hostCovers, ownValue, type Service } from "@flotilla/model";
 import { servicesOfWaypoint, waypointText, workloadsOfWaypoint } from "../ambient/waypoints.ts";
 import { query, type View } from "../view.ts";
 import { tokenRules } from "./authn.ts";
@@ -43,14 +43,24 @@ export function waypointService(view: View, hostname: string): Service | undefin
   return view.read(serviceOfHost, hostname);
 }
 
-/** The VirtualServices of a service behind the waypoint that are meant for callers in the mesh, in order of precedence. */
+/**
+ * The VirtualServices of a service behind the waypoint that are meant for callers in the mesh, in order of precedence: of the service's
+ * own namespace and the waypoint's. Those of other namespaces are for callers there. Source: istiod asked.
+ */
 export const waypointVirtualServices = query<readonly VirtualServiceHead[], string>(
   "waypoint-virtual-services",
-  (view, hostname) =>
-    proxyEgressListeners(view)
+  (view, hostname) => {
+    const homes = new Set([view.proxy.namespace, waypointService(view, hostname)?.namespace]);
+    return proxyEgressListeners(view)
       .flatMap(({ name }) => view.read(listenerHeads, name))
-      .filter(({ hosts }) => hosts.includes(hostname)),
+      .filter((head) => homes.has(head.namespace) && speaksFor(head, hostname));
+  },
 );
+
+/** Of routes of the Gateway API only hosts count that a service has by the same name. */
+function speaksFor({ hosts, hasGatewaySemantics }: VirtualServiceHead, hostname: string): boolean {
+  return hosts.some((host) => (hasGatewaySemantics ? host === hostname : hostCovers(host, hostname)));
+}
 
 /** Services that a waypoint calls directly: where its routes lead apart from its own services, providers, and issuers of tokens. */
 export const waypointDestinations = query<readonly Service[]>("waypoint-destinations", (view) => {

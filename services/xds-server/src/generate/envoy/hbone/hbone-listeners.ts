@@ -18,6 +18,7 @@ import { router } from "../filters/http-filters.ts";
 import { networkFilter } from "../filters/network-filters.ts";
 import { originalDestination } from "../listeners/listener-filters.ts";
 import { exactBalance } from "../listeners/listener-parts.ts";
+import type { AccessLogs } from "../listeners/listener-traits.ts";
 import { remoteEndpointState, remoteTargetKey, tunnelState } from "./filter-state.ts";
 import { hbonePort } from "./hbone-clusters.ts";
 import { hboneServerTls } from "./hbone-tls.ts";
@@ -27,7 +28,7 @@ type Tunneling = MessageInitShape<typeof TcpProxy_TunnelingConfigSchema>;
 export interface TerminateInputs {
   readonly address: string;
   readonly extraAddresses: readonly string[];
-  readonly accessLog: readonly AccessLog[];
+  readonly logs: AccessLogs;
   /** Prefixes of the identities that may call. */
   readonly callers: readonly string[];
   /** Finds the caller's workload, for telemetry. */
@@ -37,27 +38,33 @@ export interface TerminateInputs {
 
 /** Ends tunnels: the connections within go on to `main_internal`. */
 export function connectTerminateListener(inputs: TerminateInputs): Listener {
-  const { address, extraAddresses, accessLog, callers, peerMetadata, textFactory } = inputs;
+  const { address, extraAddresses, logs, callers, peerMetadata, textFactory } = inputs;
   return create(ListenerSchema, {
     name: "connect_terminate",
     address: socketAddress(address, hbonePort),
     additionalAddresses: extraAddresses.map((extra) => ({ address: socketAddress(extra, hbonePort) })),
     connectionBalanceConfig: exactBalance,
-    accessLog: [...accessLog],
+    accessLog: [...logs.listener],
     filterChains: [
       {
         name: "default",
         transportSocket: hboneServerTls(callers),
-        filters: [tunnelServer([...(peerMetadata === undefined ? [] : [peerMetadata]), tunnelState(textFactory)])],
+        filters: [
+          tunnelServer(
+            [...(peerMetadata === undefined ? [] : [peerMetadata]), tunnelState(textFactory)],
+            logs.tunnelEnd,
+          ),
+        ],
       },
     ],
   });
 }
 
-function tunnelServer(filters: readonly HttpFilter[]): Filter {
+function tunnelServer(filters: readonly HttpFilter[], accessLog: readonly AccessLog[]): Filter {
   const upgradeConfigs = [{ upgradeType: "CONNECT" }];
   const message = create(HttpConnectionManagerSchema, {
     statPrefix: "connect_terminate",
+    accessLog: [...accessLog],
     httpFilters: [...filters, router],
     routeSpecifier: {
       case: "routeConfig",
@@ -102,38 +109,43 @@ function tunnelServer(filters: readonly HttpFilter[]): Filter {
 }
 
 /** Opens tunnels to the address that a connection was meant for. */
-export const connectOriginateListener: Listener = tunnelListener({
-  name: "connect_originate",
-  filters: [tunnelProxy("connect_originate", { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%" })],
-  restoresDestination: true,
-});
+export function connectOriginateListener(logs: AccessLogs): Listener {
+  return tunnelListener({
+    name: "connect_originate",
+    filters: [tunnelProxy("connect_originate", logs, { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%" })],
+    restoresDestination: true,
+    logs,
+  });
+}
 
 /** Opens tunnels, within another, to a service of another network. @param network of the caller; empty for none */
-export function innerConnectOriginateListener(network: string, textFactory: string): Listener {
+export function innerConnectOriginateListener(logs: AccessLogs, network: string, textFactory: string): Listener {
   return tunnelListener({
     name: "inner_connect_originate",
     filters: [
       remoteEndpointState(textFactory),
-      tunnelProxy("inner_connect_originate", {
+      tunnelProxy("inner_connect_originate", logs, {
         hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
         headersToAdd: [header("x-forwarded-network", network)],
       }),
     ],
     restoresDestination: false,
+    logs,
   });
 }
 
 /** Opens tunnels to another network's gateway. @param source kind of the caller */
-export function outerConnectOriginateListener(source: string): Listener {
+export function outerConnectOriginateListener(logs: AccessLogs, source: string): Listener {
   return tunnelListener({
     name: "outer_connect_originate",
     filters: [
-      tunnelProxy("outer_connect_originate", {
+      tunnelProxy("outer_connect_originate", logs, {
         hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
         headersToAdd: [header("x-istio-source", source)],
       }),
     ],
     restoresDestination: true,
+    logs,
   });
 }
 
@@ -141,21 +153,24 @@ interface TunnelListener {
   readonly name: string;
   readonly filters: readonly Filter[];
   readonly restoresDestination: boolean;
+  readonly logs: AccessLogs;
 }
 
-function tunnelListener({ name, filters, restoresDestination }: TunnelListener): Listener {
+function tunnelListener({ name, filters, restoresDestination, logs }: TunnelListener): Listener {
   return create(ListenerSchema, {
     name,
     useOriginalDst: false,
+    accessLog: [...logs.listener],
     listenerSpecifier: { case: "internalListener", value: {} },
     listenerFilters: restoresDestination ? [originalDestination] : [],
     filterChains: [{ filters: [...filters] }],
   });
 }
 
-function tunnelProxy(name: string, tunnelingConfig: Tunneling): Filter {
+function tunnelProxy(name: string, { tunnelStart }: AccessLogs, tunnelingConfig: Tunneling): Filter {
   const message = create(TcpProxySchema, {
     statPrefix: name,
+    accessLog: [...tunnelStart],
     clusterSpecifier: { case: "cluster", value: name },
     tunnelingConfig,
   });

@@ -15,6 +15,10 @@ export interface AccessLogs {
   readonly connection: readonly AccessLog[];
   /** For whole listeners: only connections that no filter chain matched. */
   readonly listener: readonly AccessLog[];
+  /** For beginnings of HBONE tunnels: only those that did not come about. */
+  readonly tunnelStart: readonly AccessLog[];
+  /** For ends of HBONE tunnels: only requests that were turned down. */
+  readonly tunnelEnd: readonly AccessLog[];
 }
 
 export interface StatsFilters {

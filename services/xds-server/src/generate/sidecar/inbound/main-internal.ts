@@ -36,6 +36,7 @@ export function buildMainInternal(inputs: MainInternalInputs): Listener {
   return create(ListenerSchema, {
     name: "main_internal",
     trafficDirection: TrafficDirection.INBOUND,
+    accessLog: [...traits.accessLogs.inbound.listener],
     listenerSpecifier: { case: "internalListener", value: {} },
     listenerFilters: [originalDestination, httpInspector({ skipPorts: [...sure].sort((a, b) => a - b) })],
     filterChains: chains,

@@ -1,6 +1,7 @@
 /** The listener within tunnels: each service behind the waypoint has filter chains by its ports, workloads themselves have two. */
 import { isHttp, isTls, isUnsupported, isWildcard, type Protocol, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
+import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { FilterChain } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
@@ -8,6 +9,7 @@ import { serviceText } from "../../../snapshot/row-index.ts";
 import { vipsOf, waypointServices, waypointWorkloadAddresses } from "../../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { httpInspector, originalDestination, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
+import { accessLogs } from "../../select/access-log.ts";
 import { directFilterChains, serviceFilterChains } from "./chains.ts";
 import { type MatchedService, type MatchedWorkload, vipMatcher } from "./vip-matcher.ts";
 
@@ -16,6 +18,7 @@ export interface MainInternalInputs {
   readonly services: readonly MatchedService[];
   readonly workloads: readonly MatchedWorkload[];
   readonly chains: readonly FilterChain[];
+  readonly accessLog: readonly AccessLog[];
 }
 
 export function selectMainInternal(view: View): MainInternalInputs {
@@ -24,6 +27,7 @@ export function selectMainInternal(view: View): MainInternalInputs {
     services: view.read(matchedServices),
     workloads: view.read(matchedWorkloads),
     chains: view.read(allChains),
+    accessLog: view.read(accessLogs, "inbound").listener,
   };
 }
 
@@ -54,10 +58,11 @@ const matchedWorkloads = query<readonly MatchedWorkload[]>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-export function buildMainInternal({ services, workloads, chains }: MainInternalInputs): Listener {
+export function buildMainInternal({ services, workloads, chains, accessLog }: MainInternalInputs): Listener {
   return create(ListenerSchema, {
     name: "main_internal",
     trafficDirection: TrafficDirection.INBOUND,
+    accessLog: [...accessLog],
     listenerSpecifier: { case: "internalListener", value: {} },
     listenerFilters: [originalDestination, ...inspectors(services)],
     filterChainMatcher: vipMatcher(services, workloads),

@@ -75,7 +75,7 @@ describe("our side of a comparison", () => {
     });
     await assert.rejects(coreFromCluster(join(directory, "no-config"), {}, none), {
       code: "CLI_USAGE",
-      message: /--kube needs a kubeconfig: there is no file .*no-config/,
+      message: /a kubeconfig is needed: there is no file .*no-config/,
     });
     await assert.rejects(coreFromCluster(undefined, { KUBECONFIG: join(directory, "other") }, none), /no file .*other/);
   });

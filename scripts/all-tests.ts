@@ -22,6 +22,7 @@ const steps: readonly Step[] = [
   { name: "house", command: ["node", "scripts/house.ts"], minutes: 2 },
   { name: "boundaries", command: ["node", "scripts/check-boundaries.ts"], minutes: 3 },
   { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10 },
+  { name: "supply", command: ["node", "scripts/supply.ts"], minutes: 2 },
   { name: "docs", command: ["node", "scripts/check-docs.ts"], minutes: 1 },
   { name: "deployment files", command: ["node", "scripts/check-deployment.ts"], minutes: 2 },
   { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15 },

@@ -28,6 +28,7 @@ const generated = {
   "docs/cli.md": "scripts/write-cli.ts",
   "docs/messages.md": "scripts/write-messages.ts",
   "docs/security/who-writes.md": "scripts/write-access.ts",
+  "docs/security/limits.md": "scripts/write-limits.ts",
 };
 for (const [page, script] of Object.entries(generated)) {
   const check = spawnSync(process.execPath, [join(root, script), "--check"], { encoding: "utf8" });

@@ -1,0 +1,70 @@
+/**
+ * `pnpm supply`: what the project takes from others. Licences of all installed packages against the allowed ones, hashes in the lockfile,
+ * no scripts at installation; then advisories, where a registry answers. `--list` writes each package with its licence.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { licenceProblems, lockfileProblems, type PackageLicence } from "./supply/rules.ts";
+
+const root = join(import.meta.dirname, "..");
+const installed = installedPackages(join(root, "node_modules/.pnpm"));
+if (process.argv.includes("--list"))
+  for (const { name, version, licence } of installed) process.stdout.write(`${name} ${version} ${licence}\n`);
+const problems = [
+  ...licenceProblems(installed),
+  ...lockfileProblems(readText("pnpm-lock.yaml"), readText("pnpm-workspace.yaml")),
+];
+if (installed.length < 100)
+  problems.push(`only ${installed.length} packages were found: the installation is not whole`);
+problems.push(...advisories());
+for (const problem of problems) process.stdout.write(`${problem}\n`);
+const failed = new Set(problems).size;
+process.stdout.write(`${installed.length - Math.min(installed.length, failed)} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+function readText(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
+
+/** Each once, in order. */
+function installedPackages(store: string): readonly PackageLicence[] {
+  const manifests = readdirSync(store).flatMap((entry) => {
+    const modules = join(store, entry, "node_modules");
+    if (!existsSync(modules)) return [];
+    const names = readdirSync(modules).flatMap((name) =>
+      name.startsWith("@") ? readdirSync(join(modules, name)).map((inner) => join(name, inner)) : [name],
+    );
+    return names.map((name) => join(modules, name, "package.json")).filter((file) => existsSync(file));
+  });
+  const found = new Map<string, PackageLicence>();
+  for (const file of manifests) {
+    const { name, version, license, private: isOwn } = JSON.parse(readFileSync(file, "utf8"));
+    if (isOwn !== true) found.set(`${name}@${version}`, { name, version, licence: String(license ?? "none stated") });
+  }
+  return [...found.keys()].sort().flatMap((key) => found.get(key) ?? []);
+}
+
+/** Known faults of packages. A registry that does not answer is no failure, and no pass either. */
+function advisories(): readonly string[] {
+  const { stdout, status } = spawnSync("npx", ["-y", "pnpm@12.21.0", "audit", "--json"], {
+    cwd: root,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  const report = parsed(stdout ?? "");
+  if (report === undefined) {
+    process.stdout.write(`ADVISORIES WERE NOT CHECKED: the registry gave no answer (status ${status})\n`);
+    return [];
+  }
+  const all = Object.values(report as Record<string, { readonly module_name: string; readonly title: string }>);
+  return all.map((one) => `${one.module_name}: ${one.title}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { readonly advisories?: unknown }).advisories;
+  } catch {
+    return undefined;
+  }
+}

@@ -26,6 +26,7 @@ problems.push(...namedTestProblems(root));
 const generated = {
   "docs/settings.md": "scripts/write-settings.ts",
   "docs/cli.md": "scripts/write-cli.ts",
+  "docs/metrics.md": "scripts/write-metrics.ts",
   "docs/messages.md": "scripts/write-messages.ts",
   "docs/security/who-writes.md": "scripts/write-access.ts",
   "docs/security/limits.md": "scripts/write-limits.ts",

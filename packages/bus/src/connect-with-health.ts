@@ -36,6 +36,10 @@ function reportSetAside(
   const report = () => health.setCondition("values", setAside.summary());
   setAside.onChange(report);
   report();
+  declareSetAsideMetrics(metrics, setAside);
+}
+
+export function declareSetAsideMetrics(metrics: ConnectWithHealthOptions["metrics"], setAside: SetAside): void {
   metrics.gauge({
     name: "flotilla_values_set_aside",
     help: "Values of the bus and the snapshot that are set aside now: malformed or not authenticated.",

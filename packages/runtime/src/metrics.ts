@@ -3,10 +3,11 @@
  * do not share counters. A metric is declared once, with the unit in its name and a closed set of
  * label values.
  */
-import { collectDefaultMetrics, Counter as PromCounter, Gauge as PromGauge, Registry } from "prom-client";
+import { Counter as PromCounter, Gauge as PromGauge, Registry } from "prom-client";
 import { RuntimeError } from "./errors.ts";
 import { PlainHistogram } from "./histogram.ts";
 import { LabelTable } from "./label-table.ts";
+import { declareProcessMetrics } from "./process-metrics.ts";
 import { mainThreadStalls } from "./watchdog.ts";
 
 type LabelValues<L extends string> = Readonly<Record<L, string | number>>;
@@ -68,7 +69,7 @@ export interface MetricsOptions {
 /** Creates an empty registry of metrics. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const registry = new Registry();
-  if (options.process === true) collectDefaultMetrics({ register: registry });
+  if (options.process === true) declareProcessMetrics(registry);
   const register = <T>(name: string, make: () => T): T => {
     try {
       return make();

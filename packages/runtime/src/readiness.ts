@@ -23,6 +23,7 @@ export interface ReadyReport {
 /** The state of a service between start and stop, and conditions that may block its readiness. */
 export class Readiness {
   #state: ReadyReport["state"] = "starting";
+  #readySinceMs: number | undefined;
   readonly #conditions = new Map<string, Condition>();
   readonly #now: () => number;
 
@@ -32,7 +33,14 @@ export class Readiness {
 
   /** The first snapshot is complete and what it says is served. */
   markReady(): void {
-    if (this.#state === "starting") this.#state = "ready";
+    if (this.#state !== "starting") return;
+    this.#state = "ready";
+    this.#readySinceMs = this.#now();
+  }
+
+  /** When the service became ready. */
+  get readySinceMs(): number | undefined {
+    return this.#readySinceMs;
   }
 
   /** For good: whoever sends traffic here should stop while what is open still ends well. */

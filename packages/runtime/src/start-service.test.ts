@@ -103,6 +103,20 @@ describe("a service", () => {
     assert.equal(attempts, 2);
   });
 
+  it("shows how long the start took once the service is ready, and the heap under Go's names", async () => {
+    await startService(
+      { ...options, processMetrics: true },
+      async ({ health, metrics }) => {
+        assert.doesNotMatch(await metrics.text(), /^startup_duration_seconds [1-9.]/m);
+        health.markReady();
+        const text = await metrics.text();
+        assert.ok(Number(/^startup_duration_seconds (\S+)$/m.exec(text)?.[1]) > 0);
+        assert.ok(Number(/^go_memstats_heap_inuse_bytes (\S+)$/m.exec(text)?.[1]) > 1_000_000);
+      },
+      new AbortController().signal,
+    );
+  });
+
   it("logs what fails while it ends", async () => {
     const warnings: unknown[] = [];
     const stop = new AbortController();

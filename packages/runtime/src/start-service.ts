@@ -6,6 +6,7 @@ import { type Health, serveHealth } from "./health.ts";
 import { FailingWork, keepRunning } from "./keep-running.ts";
 import { createLogger, type Logger, logSettings } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
+import type { Readiness } from "./readiness.ts";
 import { port, text } from "./settings/kinds.ts";
 import type { SettingsOf } from "./settings/settings.ts";
 import { watchdogSettings } from "./watchdog.ts";
@@ -78,6 +79,7 @@ export async function startService<Settings extends ServiceSettings>(
   const log = options.log ?? createLogger(name, settings.logLevel);
   const metrics = createMetrics({ process: options.processMetrics === true });
   await using health = await serveHealth({ service: name, version, host, port, setting: "HEALTH_PORT", log, metrics });
+  declareStartupDuration(metrics, health);
   const parts = new Parts(stop, log);
   const failures = new FailingWork(metrics, health);
   const service: Service<Settings> = {
@@ -91,6 +93,22 @@ export async function startService<Settings extends ServiceSettings>(
       keepRunning(work, { what, log: own, failures, random: Math.random }, parts.stop),
   };
   await parts.during(() => run(service));
+}
+
+/** Shown once the service is ready. */
+export function declareStartupDuration(
+  metrics: Metrics,
+  { readiness }: { readonly readiness: Pick<Readiness, "readySinceMs"> },
+): void {
+  const startedMs = Date.now() - process.uptime() * 1_000;
+  metrics.gauge({
+    name: "startup_duration_seconds",
+    help: "Time from the start of the process to the readiness of the service.",
+    collect: (gauge) => {
+      const { readySinceMs } = readiness;
+      if (readySinceMs !== undefined) gauge.set((readySinceMs - startedMs) / 1_000);
+    },
+  });
 }
 
 /** What runs side by side within a service, and the signal that ends it all. */

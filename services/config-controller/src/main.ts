@@ -21,7 +21,11 @@ import { openStatus } from "./status/open-status.ts";
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
   const { version } = manifest;
-  await startService({ name: "config-controller", version, settings: readSettings(env) }, run, stop);
+  await startService(
+    { name: "config-controller", version, settings: readSettings(env), processMetrics: true },
+    run,
+    stop,
+  );
 }
 
 async function run(service: ConfigService): Promise<void> {

@@ -10,6 +10,8 @@ export interface ConfigMetrics {
   readonly publishedAgain: Counter;
   readonly published: Counter<"op">;
   readonly publishSeconds: Histogram;
+  /** Of a Kubernetes API. */
+  readonly kubernetesEvents: Counter<"type" | "event">;
   readonly keysFetched: Counter;
   readonly keysNotFetched: Counter;
   readonly api: ApiMetrics;
@@ -37,6 +39,11 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
       name: "flotilla_config_published_total",
       help: "Changes published, by operation.",
       labels: ["op"],
+    }),
+    kubernetesEvents: metrics.counter({
+      name: "pilot_k8s_cfg_events",
+      help: "Configuration objects of Kubernetes added, updated and deleted, by kind.",
+      labels: ["type", "event"],
     }),
     keysFetched: metrics.counter({
       name: "pilot_jwks_resolver_network_fetch_success_total",

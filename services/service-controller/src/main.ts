@@ -18,7 +18,11 @@ import { type RegistryService, readSettings } from "./settings.ts";
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
   const { version } = manifest;
-  await startService({ name: "service-controller", version, settings: readSettings(env) }, run, stop);
+  await startService(
+    { name: "service-controller", version, settings: readSettings(env), processMetrics: true },
+    run,
+    stop,
+  );
 }
 
 async function run(service: RegistryService): Promise<void> {

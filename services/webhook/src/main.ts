@@ -29,7 +29,7 @@ export async function main(
   { log, onReady }: MainOptions = {},
 ): Promise<void> {
   const { version } = manifest;
-  const options = { name: "webhook", version, settings: readSettings(env), log };
+  const options = { name: "webhook", version, settings: readSettings(env), log, processMetrics: true };
   await startService(options, (service) => run(service, onReady), stop);
 }
 
@@ -49,7 +49,7 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
   await service.runParts([
     injection.following,
     followMesh(service, mesh),
-    keepCaBundles(settings, { version, log: part("configurations") }, stop),
+    keepCaBundles(settings, { version, log: part("configurations"), onAttempt: metrics.configurationWritten }, stop),
     serveAdmission(service, { answer, certificate, injection, metrics, onReady }),
   ]);
 }

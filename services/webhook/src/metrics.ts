@@ -1,5 +1,6 @@
 /** What webhook counts. The names are those that dashboards for Istio look for. */
 import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
+import type { WriteAttempt } from "./watch/ca-bundles.ts";
 
 export interface WebhookMetrics {
   readonly injection: {
@@ -14,6 +15,8 @@ export interface WebhookMetrics {
     readonly failed: Counter<"group" | "version" | "resource" | "reason">;
   };
   readonly httpErrors: Counter<"status">;
+  /** Counts an attempt to write a webhook configuration. */
+  readonly configurationWritten: (attempt: WriteAttempt) => void;
   /** 1 while a file of configuration or certificates cannot be used and the version before is in force. */
   readonly staleFiles: Gauge<"part">;
 }
@@ -48,10 +51,49 @@ export function declareMetrics(metrics: Metrics): WebhookMetrics {
       help: "Requests answered with an HTTP error.",
       labels: ["status"],
     }),
+    configurationWritten: configurationCounters(metrics),
     staleFiles: metrics.gauge({
       name: "webhook_stale_files",
       help: "1 while a file cannot be used and what it said before is in force.",
       labels: ["part"],
     }),
+  };
+}
+
+function configurationCounters(metrics: Metrics): (attempt: WriteAttempt) => void {
+  const attempts = metrics.counter({
+    name: "webhook_patch_attempts_total",
+    help: "Attempts to write caBundle or failurePolicy of a webhook configuration.",
+    labels: ["name"],
+  });
+  const failures = metrics.counter({
+    name: "webhook_patch_failures_total",
+    help: "Attempts that the API server refused, by the code of the error.",
+    labels: ["name", "reason"],
+  });
+  const retries = metrics.counter({
+    name: "webhook_patch_retries_total",
+    help: "Attempts that met a newer version of the configuration and are made again.",
+    labels: ["name"],
+  });
+  const updates = metrics.counter({
+    name: "galley_validation_config_updates",
+    help: "Times a configuration of validating webhooks was written.",
+  });
+  const updateErrors = metrics.counter({
+    name: "galley_validation_config_update_error",
+    help: "Times a configuration of validating webhooks could not be written, by the code of the error.",
+    labels: ["reason"],
+  });
+  return ({ collection, name, refusal }) => {
+    const isValidating = collection === "validatingwebhookconfigurations";
+    attempts.add(1, { name });
+    if (refusal === undefined) {
+      if (isValidating) updates.add(1);
+    } else if (refusal === "KUBE_CONFLICT") retries.add(1, { name });
+    else {
+      failures.add(1, { name, reason: refusal });
+      if (isValidating) updateErrors.add(1, { reason: refusal });
+    }
   };
 }

@@ -52,7 +52,9 @@ export async function openView(
     onHeld: (directory: string, objects: number) => metrics.held.set(objects, { directory }),
   };
   await using opened = new AsyncDisposableStack();
-  const opening = await openSources({ settings, certificate, log, onProblems, durable, holding }, stop);
+  const onKubernetesEvent = (type: string, event: string) => metrics.kubernetesEvents.add(1, { type, event });
+  const options = { settings, certificate, log, onProblems, onKubernetesEvent, durable, holding };
+  const opening = await openSources(options, stop);
   for (const source of opening) opened.use(source);
   const order = [...opening.map((source) => source.name), issuerKeysName, credentialsName, lastGoodName];
   const store = new AggregateStore(order, onProblems);

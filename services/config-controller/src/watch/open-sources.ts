@@ -16,7 +16,7 @@ import { apiSource } from "./api-source.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
 import { configAdmission, configDirectory } from "./config-source.ts";
 import { HeldSource, type HeldSourceOptions } from "./held-source.ts";
-import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
+import { type KubernetesOptions, kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
 import { type McpAddress, readSourceAddresses, type SourceAddress } from "./mcp/source-address.ts";
 import { type RemoteLayer, remoteLayer } from "./mesh/document-layers.ts";
@@ -27,6 +27,8 @@ interface SourcesOptions {
   readonly certificate: OwnCertificate;
   readonly log: Logger;
   readonly onProblems: () => void;
+  /** Called for each object of a cluster that is in force and is added, changed or deleted. */
+  readonly onKubernetesEvent?: KubernetesOptions["onEvent"];
   readonly durable?: DurableStore | undefined;
   /** Without it, a directory that has become empty is taken over at once. */
   readonly holding?: {
@@ -120,7 +122,7 @@ function mcp(
 }
 
 function kubernetes(
-  { settings, log, onProblems }: SourcesOptions,
+  { settings, log, onProblems, onKubernetesEvent: onEvent }: SourcesOptions,
   openApi: (() => KubeApi) | undefined,
   alsoIgnored: readonly string[] = [],
 ): readonly ConfigSource[] {
@@ -128,7 +130,7 @@ function kubernetes(
   const { revision, watchedNamespaces: namespaces, ignoredResources, includedResources: included } = settings;
   const scope = { namespaces, ignored: [...ignoredResources, ...alsoIgnored], included };
   const common = { admission: configAdmission(), revision, log, nowMs: Date.now, random: Math.random, onProblems };
-  return [kubernetesConfig({ api: openApi(), scope, ...common })];
+  return [kubernetesConfig({ api: openApi(), scope, ...common, onEvent })];
 }
 
 /** An entry may stand twice. */

@@ -7,7 +7,7 @@ import { type KubeApi, type KubeConfig, openKubeApi } from "@flotilla/kube-api";
 import type { ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
 import { ClusterConnection, type ClusterEvent, type FollowedKind, type Positions } from "./cluster-connection.ts";
-import { ClusterObjects, listObjects } from "./cluster-objects.ts";
+import { ClusterObjects, type ClusterObjectsOptions, listObjects } from "./cluster-objects.ts";
 import { type Away, awayText } from "./cluster-status.ts";
 
 export interface ClusterFollowerOptions {
@@ -17,6 +17,7 @@ export interface ClusterFollowerOptions {
   readonly random: () => number;
   readonly open?: (config: KubeConfig) => KubeApi;
   readonly onChange: (change: ObjectChange) => void;
+  readonly onEvent?: ClusterObjectsOptions["onEvent"];
   /** Reached, lost, complete for the first time, or something else is wrong. */
   readonly onState: () => void;
   /** Our own fault: the source cannot go on. */

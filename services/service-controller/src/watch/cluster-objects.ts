@@ -11,6 +11,8 @@ export interface ClusterObjectsOptions {
   readonly onChange: (change: ObjectChange) => void;
   /** An object is refused. */
   readonly onState: () => void;
+  /** An object that is read was added, changed or deleted. */
+  readonly onEvent?: ((kind: string, event: "add" | "update" | "delete") => void) | undefined;
 }
 
 export class ClusterObjects {
@@ -47,7 +49,7 @@ export class ClusterObjects {
   #put(kind: string, read: KubeObject): void {
     const object = asKnown(read, this.#kinds.get(kind));
     const name = nameOf(object);
-    const { cluster, onChange, onState } = this.#options;
+    const { cluster, onChange, onState, onEvent } = this.#options;
     const version = object.metadata.resourceVersion ?? "";
     const held = this.#held.get(kind);
     if (version !== "" && held?.get(name) === version) return;
@@ -58,6 +60,7 @@ export class ClusterObjects {
       return;
     }
     this.#refused.delete(`${kind}/${name}`);
+    onEvent?.(kind, held?.has(name) === true ? "update" : "add");
     held?.set(name, version);
     onChange({ type: "object", op: "put", object, cluster });
   }
@@ -65,6 +68,7 @@ export class ClusterObjects {
   #delete(kind: string, text: string): void {
     this.#refused.delete(`${kind}/${text}`);
     if (this.#held.get(kind)?.delete(text) !== true) return;
+    this.#options.onEvent?.(kind, "delete");
     const [namespace = "", name = ""] = text.split("/");
     this.#options.onChange({
       type: "object",

@@ -31,6 +31,7 @@ export function awayText({ sinceMs, reason }: Away, isComplete: boolean): string
 export interface ClusterCounters {
   readonly secretEvents: Counter<"event">;
   readonly syncTimeouts: Counter<"cluster">;
+  readonly objectEvents: Counter<"type" | "event">;
 }
 
 /** The metrics of clusters, with istiod's names where it has them. */
@@ -40,6 +41,11 @@ export function declareClusterCounters(metrics: Metrics): ClusterCounters {
       name: "remote_cluster_secret_events_total",
       help: "Changes of Secrets that name other clusters, by event (add, update, delete).",
       labels: ["event"],
+    }),
+    objectEvents: metrics.counter({
+      name: "pilot_k8s_reg_events",
+      help: "Services, EndpointSlices, Pods and other objects of clusters added, updated and deleted, by kind.",
+      labels: ["type", "event"],
     }),
     syncTimeouts: metrics.counter({
       name: "remote_cluster_sync_timeouts_total",

@@ -18,6 +18,7 @@ import {
   usualMultiClusterApi,
 } from "./cluster-connection.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
+import type { ClusterObjectsOptions } from "./cluster-objects.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import { GatheredGroups } from "./gathered-groups.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
@@ -50,6 +51,7 @@ export interface KubernetesSourceOptions {
   readonly onProblems: () => void;
   readonly onSecret?: (event: "add" | "update" | "delete") => void;
   readonly onSyncTimeout?: (cluster: string) => void;
+  readonly onEvent?: ClusterObjectsOptions["onEvent"];
 }
 
 export interface KubernetesSource extends InputSource {
@@ -158,7 +160,7 @@ class Clusters implements KubernetesSource {
   }
 
   #follow(cluster: string): ClusterFollower {
-    const { log, nowMs, random, open, watchedNamespaces = [], onProblems } = this.#options;
+    const { log, nowMs, random, open, watchedNamespaces = [], onProblems, onEvent } = this.#options;
     const wanted = this.#kinds(cluster);
     const [one, ...several] = watchedNamespaces;
     let wasAway = false;
@@ -168,6 +170,7 @@ class Clusters implements KubernetesSource {
       kinds: one === undefined || several.length > 0 ? wanted : wanted.map((kind) => inNamespace(kind, one)),
       nowMs,
       random,
+      onEvent,
       ...(open && { open }),
       onChange: (change) => this.#isWatched(change) && this.#gathered.say(change),
       onFailure: (cause) => this.#gathered.fail(cause),

@@ -22,10 +22,11 @@ export function kubernetes(
   const common = { log, nowMs: Date.now, random: Math.random, onProblems };
   const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
+  const onEvent = (type: string, event: "add" | "update" | "delete") => clusters.objectEvents.add(1, { type, event });
   const allowedOptions = new Set(settings.insecureKubeconfigs);
   const { exportedOnly, clusterSetHosts, discoverGateways } = settings;
   const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(settings) };
-  const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
+  const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, onEvent, allowedOptions };
   const read = { endpointsObjects: !settings.endpointSlices, watchedNamespaces: settings.watchedNamespaces };
   return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...callbacks })];
 }

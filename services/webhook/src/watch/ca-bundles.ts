@@ -32,9 +32,17 @@ export interface CaBundlesOptions {
   readonly rootFile: string;
   /** Whether an invalid object was refused through the API server. */
   readonly isRefused: () => Promise<boolean>;
+  /** After each attempt to write a configuration; `refusal` is the code of the API's error. */
+  readonly onAttempt?: ((attempt: WriteAttempt) => void) | undefined;
   readonly pollMs: number;
   readonly log: Logger;
   readonly random: () => number;
+}
+
+export interface WriteAttempt {
+  readonly collection: (typeof collections)[number];
+  readonly name: string;
+  readonly refusal: KubeError["code"] | undefined;
 }
 
 const group = "/apis/admissionregistration.k8s.io/v1";
@@ -44,7 +52,7 @@ const againMs = 5_000;
 
 export class CaBundles {
   readonly #options: CaBundlesOptions;
-  readonly #found = new Map<string, readonly WebhookConfiguration[]>();
+  readonly #found = new Map<WriteAttempt["collection"], readonly WebhookConfiguration[]>();
   readonly #wakeup = new Wakeup();
   #caBundle: string | undefined;
   #reported = "";
@@ -69,7 +77,7 @@ export class CaBundles {
     }
   }
 
-  async #followConfigurations(collection: string, stop: AbortSignal): Promise<void> {
+  async #followConfigurations(collection: WriteAttempt["collection"], stop: AbortSignal): Promise<void> {
     const { api } = this.#options;
     for await (const all of follow<WebhookConfiguration>(api, `${group}/${collection}`, this.#options, stop)) {
       this.#found.set(collection, all);
@@ -88,18 +96,20 @@ export class CaBundles {
     }
   }
 
-  async #writeOne(collection: string, configuration: WebhookConfiguration): Promise<void> {
+  async #writeOne(collection: WriteAttempt["collection"], configuration: WebhookConfiguration): Promise<void> {
     const next = this.#withCaBundle(configuration) ?? (await this.#failingClosed(collection, configuration));
     if (next === undefined || this.#caBundle === undefined) return;
     const { name = "" } = configuration.metadata;
-    const { api, log } = this.#options;
+    const { api, log, onAttempt } = this.#options;
     try {
       // Its resourceVersion makes the write fail when somebody else was faster: what they wrote arrives then.
       await api.replace(`${group}/${collection}/${name}`, next);
+      onAttempt?.({ collection, name, refusal: undefined });
       log.info("webhook configuration written", { name });
       this.#reported = "";
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
+      onAttempt?.({ collection, name, refusal: error.code });
       if (error.code !== "KUBE_CONFLICT" && error.message !== this.#reported) {
         log.warn("webhook configuration not written", { name, reason: error.message });
         this.#reported = error.message;

@@ -7,13 +7,13 @@ import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
 import { serviceAccount } from "../serve/certificate.ts";
 import type { Settings } from "../settings.ts";
-import { CaBundles } from "./ca-bundles.ts";
+import { CaBundles, type CaBundlesOptions } from "./ca-bundles.ts";
 import { isRefused } from "./refusal-probe.ts";
 
 /** Runs until `stop` fires; nothing to do without a cluster. @throws KubeError KUBE_CONFIG */
 export async function keepCaBundles(
   settings: Settings,
-  { version, log }: { readonly version: string; readonly log: Logger },
+  { version, log, onAttempt }: { readonly version: string; readonly log: Logger } & Pick<CaBundlesOptions, "onAttempt">,
   stop: AbortSignal,
 ): Promise<void> {
   const { namespace, revision, filePollMs: pollMs } = settings;
@@ -29,7 +29,7 @@ export async function keepCaBundles(
   const lease = leaseOfCluster({ api, namespace, name: duty, candidate });
   const service = { name: serviceAccount, namespace };
   const bundles = new CaBundles({
-    ...{ api, service, url: settings.url, rootFile, pollMs, log, random: Math.random },
+    ...{ api, service, url: settings.url, rootFile, pollMs, log, random: Math.random, onAttempt },
     isRefused: () => isRefused({ api, namespace, revision }),
   });
   await new Leadership({ lease, duty, log }).run((end) => bundles.run(end), stop);

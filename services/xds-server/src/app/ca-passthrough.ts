@@ -7,7 +7,7 @@ import { type Authenticator, type Caller, formatXfcc } from "@flotilla/auth";
 import type { TlsMaterial } from "@flotilla/auth/serving";
 import { certificateService, channelOptions } from "@flotilla/proto";
 import { GrpcError, type Handler, type RawCall, unary } from "@flotilla/raw-grpc";
-import { delay, type Logger, type Metrics } from "@flotilla/runtime";
+import { type Counter, delay, type Logger, type Metrics } from "@flotilla/runtime";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { callerOf } from "../serve/authenticate.ts";
 
@@ -82,14 +82,18 @@ export function createCaPassthrough(options: PassthroughOptions): CaPassthrough 
 
 type AnswerNote = (error: ServiceError | null) => void;
 
-/** Counts what ca answers; logs when it stops answering, and when it answers again. */
-function answerNotes(options: PassthroughOptions): AnswerNote {
-  const { caAddress, log } = options;
-  const forwarded = options.metrics.counter({
+export function declareForwarded(metrics: Pick<Metrics, "counter">): Counter<"code"> {
+  return metrics.counter({
     name: "flotilla_ca_requests_forwarded_total",
     help: "Certificate requests passed on to ca, by what ca answered",
     labels: ["code"],
   });
+}
+
+/** Counts what ca answers; logs when it stops answering, and when it answers again. */
+function answerNotes(options: PassthroughOptions): AnswerNote {
+  const { caAddress, log } = options;
+  const forwarded = declareForwarded(options.metrics);
   let isAway = false;
   return (error) => {
     forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });

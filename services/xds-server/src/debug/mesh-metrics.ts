@@ -64,6 +64,9 @@ export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources)
     },
   });
   gauge(selectsNothing, "Objects for selected workloads that select none that is known", () => unselected().length);
+  metrics
+    .gauge({ name: "istio_build", help: "Build of the control plane", labels: ["component", "tag"] })
+    .set(1, { component: "pilot", tag: version });
   metrics.gauge({ name: "pilot_info", help: "Version of xds-server", labels: ["version"] }).set(1, { version });
   for (const [name, help] of Object.entries(findingGauges)) {
     gauge(name, help, () => new Set(findings().flatMap((found) => (found.metric === name ? [found.object] : []))).size);

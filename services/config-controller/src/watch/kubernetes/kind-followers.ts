@@ -4,6 +4,7 @@ import type { ConfigChange } from "@flotilla/model";
 import { delay, type Logger } from "@flotilla/runtime";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import { KindFollower } from "./kind-follower.ts";
+import type { ObjectEvent } from "./kind-table.ts";
 import { type Scope, type ServedKind, servedKinds, wantedKinds } from "./served-kinds.ts";
 
 export interface KindFollowersOptions {
@@ -21,6 +22,7 @@ export interface KindFollowersOptions {
   readonly onChange: (changes: readonly ConfigChange[]) => void;
   /** What is refused is different. */
   readonly onProblems: () => void;
+  readonly onEvent?: ((kind: string, event: ObjectEvent) => void) | undefined;
   /** What cannot be read, and why; undefined: it can. */
   readonly onState: (object: string, reason: string | undefined) => void;
   /** A follower failed in a way that trying again does not help. */

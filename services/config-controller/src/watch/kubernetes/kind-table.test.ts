@@ -89,3 +89,17 @@ test("problems are reported when they change, and not with every object", () => 
   kinds.put(virtualService("b", good));
   assert.equal(reported, 2);
 });
+
+test("what is added, updated and deleted is reported by kind", () => {
+  const events: string[] = [];
+  const kinds = new KindTable({
+    ...{ admission: configAdmission(), revisionOf: () => "r", source: "k", onProblems: () => undefined },
+    onEvent: (kind, event) => events.push(`${kind} ${event}`),
+  });
+  kinds.put(virtualService("a", good));
+  kinds.put(virtualService("a", { ...good, hosts: ["b"] }));
+  kinds.put(virtualService("b", { hosts: "no list" }));
+  kinds.delete(virtualService("a", good));
+  kinds.delete(virtualService("b", good));
+  assert.deepEqual(events, ["VirtualService add", "VirtualService update", "VirtualService delete"]);
+});

@@ -12,7 +12,11 @@ export interface KindTableOptions {
   readonly source: string;
   /** What is refused is different. */
   readonly onProblems: () => void;
+  /** An object that is in force was added, changed or deleted. */
+  readonly onEvent?: ((kind: string, event: ObjectEvent) => void) | undefined;
 }
+
+export type ObjectEvent = "add" | "update" | "delete";
 
 export class KindTable {
   readonly #options: KindTableOptions;
@@ -81,6 +85,7 @@ export class KindTable {
     this.#endProblem(name);
     this.#labelled.delete(name);
     if (!this.#inForce.delete(name)) return [];
+    this.#options.onEvent?.(this.#kind, "delete");
     const slash = name.indexOf("/");
     const key = { kind: this.#kind, namespace: name.slice(0, slash), name: name.slice(slash + 1) };
     return [{ type: "config", op: "delete", key }];
@@ -101,8 +106,10 @@ export class KindTable {
     const change = configPut(object, { source, location }, revisionOf(labels[revisionLabel]));
     if (change === undefined) return [];
     this.#kind = change.key.kind;
+    const isKnown = this.#inForce.has(name);
     if (change.op === "put") this.#inForce.add(name);
     else if (!this.#inForce.delete(name)) return [];
+    this.#options.onEvent?.(this.#kind, change.op === "delete" ? "delete" : isKnown ? "update" : "add");
     return [change];
   }
 }

@@ -8,6 +8,7 @@ import { delay, type Logger, Wakeup } from "@flotilla/runtime";
 import { type Admission, PendingChanges, type SourceProblem } from "@flotilla/sources";
 import type { ConfigGroup, ConfigSource } from "../config-source.ts";
 import { KindFollowers } from "./kind-followers.ts";
+import type { ObjectEvent } from "./kind-table.ts";
 import { RevisionTags } from "./revision-tags.ts";
 import type { Scope } from "./served-kinds.ts";
 
@@ -21,6 +22,8 @@ export interface KubernetesOptions {
   readonly nowMs: () => number;
   readonly random: () => number;
   readonly onProblems: () => void;
+  /** An object that is in force was added, changed or deleted. */
+  readonly onEvent?: ((kind: string, event: ObjectEvent) => void) | undefined;
   /** How often the API server is asked which kinds it serves. */
   readonly discoverMs?: number;
   /** The objects of a kind that is served no more stay in force for this long: CRDs are replaced by being deleted first. */

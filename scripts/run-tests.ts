@@ -6,8 +6,8 @@
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { findTestFiles, root } from "./tests/find-files.ts";
-import { limits, runPlanned } from "./tests/plan.ts";
-import { type FileOutcome, runTestFile } from "./tests/run-file.ts";
+import { limits, runPlanned, unitGroups } from "./tests/plan.ts";
+import { type FileOutcome, runTestGroup } from "./tests/run-file.ts";
 import { runFailedAgain, type SecondRuns } from "./tests/second-run.ts";
 
 const [kind = "unit", ...names] = process.argv.slice(2);
@@ -18,14 +18,29 @@ if (kind !== "unit" && kind !== "integration") {
 const { atOnce, ...fileLimits } = limits(kind, availableParallelism());
 const files = (await findTestFiles(kind, names)).map((file) => relative(root, file));
 const first: FileOutcome[] = [];
-await runPlanned(files, atOnce, async (file) => void first.push(await run(file)));
+const groups = new Map(
+  (kind === "unit" ? unitGroups(files) : files.map((file) => [file])).map((some) => [some[0] ?? "", some]),
+);
+await runPlanned(
+  [...groups.keys()],
+  atOnce,
+  async (key) => void first.push(...(await runGroup(groups.get(key) ?? []))),
+);
 // Unit tests depend on no clock and no other process: what fails there is a defect at once.
 const again = kind === "integration" ? await runFailedAgain(first, (file) => run(relative(root, file))) : undefined;
 report(again ?? { outcomes: first, unsteady: [] });
 
+async function runGroup(group: readonly string[]): Promise<readonly FileOutcome[]> {
+  const paths = group.map((file) => join(root, file));
+  const outcomes = await runTestGroup(paths, fileLimits);
+  for (const { file, seconds, output } of outcomes)
+    process.stdout.write(`${relative(root, file)} (${seconds.toFixed(1)} s)\n${output}`);
+  return outcomes;
+}
+
 async function run(file: string): Promise<FileOutcome> {
-  const outcome = await runTestFile(join(root, file), fileLimits);
-  process.stdout.write(`${file} (${outcome.seconds.toFixed(1)} s)\n${outcome.output}`);
+  const [outcome] = await runGroup([file]);
+  if (outcome === undefined) throw new RangeError(`${file} did not run`);
   return outcome;
 }
 

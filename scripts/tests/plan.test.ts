@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { describe, it } from "node:test";
 import { findTestFiles, root } from "./find-files.ts";
-import { limits, type Rules, rules, runPlanned } from "./plan.ts";
+import { limits, ownProcess, type Rules, rules, runPlanned, unitGroups } from "./plan.ts";
 
 /** The files that ran, each with those that ran beside it when it began. */
 async function runs(files: readonly string[], atOnce: number, given: Rules): Promise<readonly (readonly string[])[]> {
@@ -61,6 +61,24 @@ describe("the plan of a run", () => {
     const files = (await findTestFiles("integration")).map((file) => relative(root, file));
     for (const file of [...Object.values(rules.shared).flat(), ...Object.keys(rules.alone)])
       assert.ok(files.includes(file), file);
+  });
+
+  it("runs unit tests of one package in one process, some at a time, and each file once", async () => {
+    const files = (await findTestFiles("unit")).map((file) => relative(root, file));
+    const groups = unitGroups(files);
+    assert.deepEqual(groups.flat().toSorted(), files);
+    for (const group of groups) {
+      assert.ok(group.length <= 12, `${group.length} files of ${group[0]}`);
+      assert.equal(new Set(group.map((file) => file.split("/").slice(0, 2).join("/"))).size, 1);
+    }
+    for (const file of Object.keys(ownProcess))
+      assert.ok(groups.some(([first, second]) => first === file && second === undefined));
+  });
+
+  it("keeps hooks around each test within a suite where several files share a process", async () => {
+    for (const file of await findTestFiles("unit"))
+      if (ownProcess[relative(root, file)] === undefined)
+        assert.doesNotMatch(readFileSync(file, "utf8"), /^(?:before|after)Each\(/m, relative(root, file));
   });
 
   it("ends no file before the tests in it", async () => {

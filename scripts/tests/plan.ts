@@ -5,17 +5,44 @@ import type { TestKind } from "./find-files.ts";
 
 export interface Limits {
   readonly atOnce: number;
-  /** Of a file. */
+  /** Of a process: of a file, or of several unit test files. */
   readonly withinMs: number;
-  /** Of a test without a time-out of its own; less than a file's, so that the test is named that hangs. */
+  /** Of a test without a time-out of its own; less than a process's, so that the test is named that hangs. */
   readonly testMs: number;
 }
 
 export function limits(kind: TestKind, processors: number): Limits {
   const cores = Math.min(Math.max(processors, 2), 8);
-  if (kind === "unit") return { atOnce: cores, withinMs: 180_000, testMs: 120_000 };
+  if (kind === "unit") return { atOnce: cores, withinMs: 300_000, testMs: 120_000 };
   // Most of them wait for servers most of their time: three on two cores (docs/tests.md, decision 0200).
   return { atOnce: Math.min(cores + 1, 4), withinMs: 420_000, testMs: 180_000 };
+}
+
+/** Unit tests that need a process of their own, and why. */
+export const ownProcess: Readonly<Record<string, string>> = {
+  "packages/cli/src/signals.test.ts": "sends its process signals that end the test runner",
+  "packages/runtime/src/watchdog.test.ts": "blocks its process",
+  "services/ca/src/rotation/rotation.test.ts": "has hooks around each test of the process",
+};
+
+/** Enough to load modules once for many of them, few enough that processes end at about the same time. */
+const groupSize = 12;
+
+/**
+ * Unit test files that run in one process: those of one package, which load the same modules. Each file with a process of its own is a
+ * group of one.
+ */
+export function unitGroups(files: readonly string[]): readonly (readonly string[])[] {
+  const byPackage = Map.groupBy(
+    files.filter((file) => ownProcess[file] === undefined),
+    (file) => file.split("/").slice(0, 2).join("/"),
+  );
+  const groups = [...byPackage.values()].flatMap((some) => {
+    const count = Math.ceil(some.length / groupSize);
+    const size = Math.ceil(some.length / count);
+    return Array.from({ length: count }, (_, i) => some.slice(i * size, (i + 1) * size));
+  });
+  return [...groups, ...files.filter((file) => ownProcess[file] !== undefined).map((file) => [file])];
 }
 
 /** Paths from the root of the repository. */

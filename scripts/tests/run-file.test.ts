@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { runTestFile } from "./run-file.ts";
+import { runTestFile, runTestGroup } from "./run-file.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-run-file-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -78,4 +78,47 @@ describe("a test file", () => {
       );
       for (const [at, [, , reason]] of outcomes.entries()) if (reason) assert.match(tests[at]?.reason ?? "", reason);
     });
+});
+
+describe("test files in one process", () => {
+  const written = (name: string, source: string) => {
+    const file = join(directory, name);
+    writeFileSync(file, head + source);
+    return file;
+  };
+
+  it("are reported each with its own tests and time", async () => {
+    const files = [
+      written("first.mjs", `it("good", () => {}); it("bad", () => { throw new Error("two is not one"); });`),
+      written(
+        "second.mjs",
+        `describe("suite", () => { it("late", async () => { await new Promise((done) => setTimeout(done, 50)); }); });`,
+      ),
+      written("third.mjs", ""),
+    ];
+    const outcomes = await runTestGroup(files, { withinMs: 60_000 });
+    assert.deepEqual(
+      outcomes.map(({ file, tests }) => [file, tests.map(({ name, outcome }) => `${name} ${outcome}`)]),
+      [
+        [files[0], ["good passed", "bad failed"]],
+        [files[1], ["late passed"]],
+        [files[2], ["(file) failed"]],
+      ],
+    );
+    assert.ok((outcomes[1]?.seconds ?? 0) >= 0.04, `${outcomes[1]?.seconds} s`);
+  });
+
+  it("have failed when their process did not end, whichever of them it was", async () => {
+    const files = [
+      written("ends.mjs", `it("good", () => {});`),
+      written("stays.mjs", `it("good", () => { setInterval(() => {}, 1000); });`),
+    ];
+    const [first, second] = await runTestGroup(files, { withinMs: 3_000 });
+    assert.deepEqual(
+      first?.tests.map(({ name, outcome }) => `${name} ${outcome}`),
+      ["good passed", "(group) failed"],
+    );
+    assert.match(first?.tests[1]?.reason ?? "", /^one of 2 files in one process did not end within 3 s/);
+    assert.deepEqual(second?.tests, [{ name: "good", outcome: "passed" }]);
+  });
 });

@@ -1,7 +1,7 @@
 /**
- * Runs one test file in a process group of its own and returns the outcome of each test. A file that does not end within its time
- * is ended with everything it started, and counts as failed: Node's own time-outs are those of tests, and a loop that a failed test
- * left running keeps its file open for ever.
+ * Runs test files in a process group of their own, one or several in one process, and returns the outcome of each test. A process that
+ * does not end within its time is ended with everything it started, and counts as failed: Node's own time-outs are those of tests, and a
+ * loop that a failed test left running keeps its process open for ever.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ export interface FileOutcome {
 }
 
 export interface RunFileOptions {
-  /** Of the whole file. */
+  /** Of the whole process. */
   readonly withinMs: number;
   /** Of each test and hook that has no time-out of its own, so that the one that hangs is named, not its file. */
   readonly testMs?: number;
@@ -44,6 +44,41 @@ function withCompileCache(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 export async function runTestFile(file: string, options: RunFileOptions): Promise<FileOutcome> {
+  const { output, lines, reason, seconds } = await runProcess([file], options);
+  const tests = lines.flatMap(testOf);
+  return { file, tests: [...tests, ...ofWhole("(file)", reason, tests.length)], output, seconds };
+}
+
+/**
+ * Several files in one process, one after the other: loading their modules once takes less time than most of them do. What the process
+ * printed and how it failed is of the first file; the seconds of a file are those of its tests.
+ */
+export async function runTestGroup(files: readonly string[], options: RunFileOptions): Promise<readonly FileOutcome[]> {
+  const [first, ...others] = files;
+  if (first === undefined) return [];
+  if (others.length === 0) return [await runTestFile(first, options)];
+  const { output, lines, reason } = await runProcess(files, options);
+  return files.map((file, index) => {
+    // Node counts a file without tests as a test of the file's name that passes.
+    const own = lines.filter((line) => line.file === file && line.name !== file);
+    const tests = own.flatMap(testOf);
+    const isFirst = index === 0;
+    const missing = tests.length === 0 && reason === undefined ? "the file has no test" : undefined;
+    const seconds = own.reduce((sum, { ms = 0 }) => sum + ms, 0) / 1000;
+    const whole = ofWhole(isFirst ? "(group)" : "(file)", (isFirst ? reason : undefined) ?? missing, 1);
+    return { file, tests: [...tests, ...whole], output: isFirst ? output : "", seconds };
+  });
+}
+
+interface ProcessResult {
+  readonly lines: readonly ReportLine[];
+  readonly output: string;
+  /** Why the process failed as a whole. */
+  readonly reason: string | undefined;
+  readonly seconds: number;
+}
+
+async function runProcess(files: readonly string[], options: RunFileOptions): Promise<ProcessResult> {
   const { withinMs, testMs = withinMs, env = process.env } = options;
   const directory = mkdtempSync(join(tmpdir(), "flotilla-tests-"));
   const results = join(directory, "results.jsonl");
@@ -56,7 +91,8 @@ export async function runTestFile(file: string, options: RunFileOptions): Promis
       `--test-timeout=${testMs}`,
       ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
       ...[`--test-reporter=${reporter}`, `--test-reporter-destination=${results}`],
-      file,
+      ...(files.length > 1 ? ["--test", "--test-isolation=none"] : []),
+      ...files,
     ],
     { env: withCompileCache(env), stdio: ["ignore", "pipe", "pipe"], detached: true },
   );
@@ -77,20 +113,34 @@ export async function runTestFile(file: string, options: RunFileOptions): Promis
   clearTimeout(timer);
   // Servers of a test that failed before it could stop them.
   endGroup(child.pid);
-  const tests = readOutcomes(results);
+  const lines = readLines(results);
   rmSync(directory, { recursive: true, force: true });
+  const what = files.length === 1 ? "the file" : `one of ${files.length} files in one process`;
   const reason = isLate
-    ? `the file did not end within ${withinMs / 1000} s and was ended`
-    : end !== "exit code 0" && !tests.some(({ outcome }) => outcome === "failed")
-      ? `the file ended with ${end}`
-      : tests.length === 0
-        ? "the file has no test"
-        : undefined;
-  const ofFile: readonly TestOutcome[] = reason === undefined ? [] : [{ name: "(file)", outcome: "failed", reason }];
-  return { file, tests: [...tests, ...ofFile], output, seconds: (performance.now() - started) / 1000 };
+    ? `${what} did not end within ${withinMs / 1000} s and was ended`
+    : end !== "exit code 0" && !lines.some(({ outcome }) => outcome === "failed")
+      ? `${what} ended with ${end}`
+      : undefined;
+  return { lines, output, reason, seconds: (performance.now() - started) / 1000 };
 }
 
-function readOutcomes(file: string): readonly TestOutcome[] {
+/** What the reporter writes: of a test its outcome, of a suite its time alone. */
+interface ReportLine extends Partial<TestOutcome> {
+  readonly file?: string;
+  readonly ms?: number;
+}
+
+function testOf({ name, outcome, reason }: ReportLine): readonly TestOutcome[] {
+  if (name === undefined || outcome === undefined) return [];
+  return [{ name, outcome, ...(reason !== undefined && { reason }) }];
+}
+
+function ofWhole(name: string, failure: string | undefined, tests: number): readonly TestOutcome[] {
+  const reason = failure ?? (tests === 0 ? "the file has no test" : undefined);
+  return reason === undefined ? [] : [{ name, outcome: "failed", reason }];
+}
+
+function readLines(file: string): readonly ReportLine[] {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
@@ -100,7 +150,7 @@ function readOutcomes(file: string): readonly TestOutcome[] {
   }
   // A process that was killed may leave half a line.
   const complete = text.slice(0, text.lastIndexOf("\n") + 1);
-  return complete.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as TestOutcome]));
+  return complete.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as ReportLine]));
 }
 
 function endGroup(pid: number | undefined): void {

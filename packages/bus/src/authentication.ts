@@ -26,6 +26,9 @@ export function authenticatedBus(bus: Bus, seal: Seal, nowMs: () => number): Bus
     get epoch() {
       return bus.epoch;
     },
+    get mark() {
+      return bus.mark;
+    },
     onEpoch: (listener) => bus.onEpoch(listener),
     get maxMessageBytes() {
       return bus.maxMessageBytes;

@@ -49,6 +49,8 @@ export interface FollowOptions {
   readonly afterSequence: number;
   /** The epoch that `afterSequence` was read in; in another one it means nothing. */
   readonly epoch?: string | undefined;
+  /** `Bus.mark` as it was when `afterSequence` had been read. */
+  readonly mark?: string | undefined;
 }
 
 /** A connection to the bus. Disposing of it closes the connection and ends all followers. */
@@ -68,6 +70,11 @@ export interface Bus extends AsyncDisposable {
   keyValue(bucket: string, options?: KeyValueOptions): Promise<KeyValue>;
   /** Names the sequence. It changes when the stream was lost and made anew: positions begin again then. */
   readonly epoch: string;
+  /**
+   * Names the last message that was followed: a server that came back without its last messages, and took others since, has another
+   * one in that place. Undefined before the first.
+   */
+  readonly mark: string | undefined;
   /** Called when `epoch` has changed. Returns a function that ends that. */
   onEpoch(listener: (epoch: string) => void): () => void;
   /** The largest payload and headers of one message. */
@@ -90,15 +97,51 @@ export function messageBytes({ payload, headers = {} }: OutgoingMessage): number
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, payload.length);
 }
 
+/** Where a reader is: what it has read, and the last message that it saw. */
+export interface ReadPlace {
+  readonly position: number;
+  readonly epoch: string | undefined;
+  readonly mark: Mark | undefined;
+}
+
+/** The place of a message, and when it was stored: what is stored there in another history was stored later. */
+export interface Mark {
+  readonly sequence: number;
+  readonly storedAtMs: number;
+}
+
+/**
+ * What stands at the place of a mark: the time of the message that is there, `replaced` where its subject has a newer value since,
+ * `same` where the servers cannot have been rewound meanwhile.
+ */
+export type MarkedPlace = "same" | "replaced" | number;
+
 /** Why what was read up to a position does not continue; undefined when it does. */
 export function whyReset(
-  from: { readonly position: number; readonly epoch: string | undefined },
-  now: { readonly last: number; readonly epoch: string; readonly horizon: number },
+  from: ReadPlace,
+  now: { readonly last: number; readonly epoch: string; readonly horizon: number; readonly marked: MarkedPlace },
 ): string | undefined {
   if (from.position === 0) return undefined;
   if (from.epoch !== undefined && from.epoch !== now.epoch) return "the stream was lost and made anew";
-  if (from.position > now.last) return `position ${from.position} lies after the stream's end, ${now.last}`;
+  const reached = Math.max(from.position, from.mark?.sequence ?? 0);
+  if (reached > now.last) return `position ${reached} lies after the stream's end, ${now.last}`;
+  if (from.mark !== undefined && now.marked === "replaced")
+    return `message ${from.mark.sequence} was replaced while the servers were away, by which history is not known`;
+  if (from.mark !== undefined && now.marked !== "same" && now.marked !== from.mark.storedAtMs)
+    return `message ${from.mark.sequence} is another one than was read: the stream was rewound and written on`;
   if (from.position < now.horizon)
     return `deletes up to ${now.horizon} are forgotten, position ${from.position} has not seen them`;
   return undefined;
+}
+
+/** A mark as a text, which others keep beside a position. */
+export function markText({ sequence, storedAtMs }: Mark): string {
+  return `${sequence}/${storedAtMs}`;
+}
+
+/** Undefined for a text that is no mark. */
+export function readMark(text: string | undefined): Mark | undefined {
+  const [, sequence, storedAtMs] = /^(\d{1,15})\/(\d{1,15})$/.exec(text ?? "") ?? [];
+  if (sequence === undefined || storedAtMs === undefined) return undefined;
+  return { sequence: Number(sequence), storedAtMs: Number(storedAtMs) };
 }

@@ -67,6 +67,8 @@ export function connectEmbedded(
     state: connected,
     onState: () => () => undefined,
     epoch: sequence.epoch,
+    // It lives as long as its process, and cannot be rewound.
+    mark: undefined,
     onEpoch: () => () => undefined,
     maxMessageBytes: Number.MAX_SAFE_INTEGER,
     publish: async (messages) => {
@@ -111,7 +113,7 @@ async function* follow(
   const wake = () => wakeup.wake();
   sequence.followers.add(wake);
   try {
-    const reason = whyReset({ position: afterSequence, epoch }, sequence);
+    const reason = whyReset({ position: afterSequence, epoch, mark: undefined }, { ...sequence, marked: "same" });
     if (reason !== undefined) yield { kind: "reset", reason, epoch: sequence.epoch };
     let position = reason === undefined ? afterSequence : 0;
     let isCaughtUp = false;

@@ -1,7 +1,7 @@
 /** What the stream holds now, each change with its own place in the sequence and its cause. */
 import type { Cause, Change } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
-import type { Bus, StoredMessage } from "./bus.ts";
+import { type Bus, markText, type StoredMessage } from "./bus.ts";
 import { contentOf, isSealed, marksOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf } from "./topics.ts";
@@ -10,6 +10,8 @@ import { deleteOf } from "./topics.ts";
 export interface LastChange {
   readonly change: Change;
   readonly sequence: number;
+  /** As `Bus.mark`, for following from here. */
+  readonly mark: string;
   readonly cause: Cause;
 }
 
@@ -39,7 +41,8 @@ export async function* lastChanges(options: LastChangesOptions): AsyncGenerator<
 function read(message: StoredMessage, { bus, seal }: LastChangesOptions): LastChange | undefined {
   const { subject, sequence } = message;
   try {
-    const found = { change: contentOf(message, seal), sequence, cause: marksOf(message).cause };
+    const change = contentOf(message, seal);
+    const found = { change, sequence, mark: markText(message), cause: marksOf(message).cause };
     bus.setAside.heal(subject);
     return found;
   } catch (error) {

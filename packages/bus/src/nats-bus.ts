@@ -2,7 +2,7 @@
 import { delay, type Logger } from "@flotilla/runtime";
 import type { JetStreamClient } from "nats";
 import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
-import { horizonSubject, whyReset } from "./bus.ts";
+import { horizonSubject, type Mark, type MarkedPlace, markText, type ReadPlace, readMark, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import { openNatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
-import { horizonOf, openStream, removeMessage, streamName } from "./nats-stream.ts";
+import { horizonOf, markedPlace, openStream, removeMessage, type StreamLook, streamName } from "./nats-stream.ts";
 import { deliveries } from "./ordered-consumer.ts";
 import type { SetAside } from "./set-aside.ts";
 
@@ -44,6 +44,16 @@ export async function connectNats(options: NatsOptions, stop: AbortSignal): Prom
   }
 }
 
+/** Where a follower is, and the server that it read from. */
+interface Following extends ReadPlace {
+  readonly server: string | undefined;
+}
+
+/** Of a stream that has been read to its end; its last message may be on a subject that is not followed. */
+function markAtEnd(mark: Mark | undefined, sequence: number, { last, lastStoredAtMs }: StreamLook): Mark | undefined {
+  return sequence === last && mark?.sequence !== last ? { sequence, storedAtMs: lastStoredAtMs } : mark;
+}
+
 class NatsBus implements Bus {
   readonly #link: NatsLink;
   readonly #client: JetStreamClient;
@@ -52,6 +62,7 @@ class NatsBus implements Bus {
   readonly #onResumed: () => void;
   readonly #log: Logger;
   readonly setAside: SetAside;
+  #mark: Mark | undefined;
 
   constructor(link: NatsLink, client: JetStreamClient, { replicas, onResumed, log, setAside }: NatsOptions) {
     this.#link = link;
@@ -69,6 +80,10 @@ class NatsBus implements Bus {
 
   get epoch(): string {
     return this.#link.epoch;
+  }
+
+  get mark(): string | undefined {
+    return this.#mark && markText(this.#mark);
   }
 
   get maxMessageBytes(): number {
@@ -91,22 +106,30 @@ class NatsBus implements Bus {
     return retryUntilAborted(() => this.#readLastValues(filter), { what: "nats", log: this.#log }, this.#link.closed);
   }
 
-  async *follow({ filters, afterSequence, epoch }: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
+  async *follow(options: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
+    const { filters, afterSequence, epoch } = options;
     const until = AbortSignal.any([stop, this.#link.closed]);
-    let [position, known, isCaughtUp] = [afterSequence, epoch, false];
+    let at: Following = { position: afterSequence, epoch, mark: readMark(options.mark), server: undefined };
+    let isCaughtUp = false;
     while (!until.aborted) {
+      const { position } = at;
       try {
         await this.#link.whenBack(until);
+        const { server } = this.#link;
         const look = await this.#link.look();
-        const reason = whyReset({ position, epoch: known }, look);
-        known = look.epoch;
+        const reason = whyReset(at, { ...look, marked: await this.#markedPlace(at, look.last, server) });
+        at = { ...at, epoch: look.epoch, server };
         if (reason !== undefined) {
-          [position, isCaughtUp] = [0, false];
+          [at, isCaughtUp, this.#mark] = [{ ...at, position: 0, mark: undefined }, false, undefined];
           yield { kind: "reset", reason, epoch: look.epoch };
         }
-        for await (const item of this.#consume(filters, position, look, isCaughtUp, until)) {
-          if (item.kind === "message") position = item.message.sequence;
-          else if (item.kind === "caught-up") [position, isCaughtUp] = [item.sequence, true];
+        for await (const item of this.#consume(filters, at.position, look, isCaughtUp, until)) {
+          if (item.kind === "message") at = { ...at, position: item.message.sequence, mark: item.message };
+          else if (item.kind === "caught-up") {
+            isCaughtUp = true;
+            at = { ...at, position: item.sequence, mark: markAtEnd(at.mark, item.sequence, look) };
+          }
+          this.#noteMark(at.mark);
           yield item;
         }
         await delay(retryMs / 5, until);
@@ -135,6 +158,21 @@ class NatsBus implements Bus {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#link.close();
+  }
+
+  /** One server that has run all the time has all that it had. */
+  async #markedPlace(
+    { mark, server: before }: Following,
+    last: number,
+    server: string | undefined,
+  ): Promise<MarkedPlace> {
+    const isSame = server !== undefined && server === before;
+    return mark === undefined || isSame || mark.sequence > last ? "same" : markedPlace(this.#link.manager, mark);
+  }
+
+  #noteMark(mark: Mark | undefined): void {
+    if (mark !== undefined && mark.sequence >= (this.#mark?.sequence ?? 0))
+      this.#mark = { sequence: mark.sequence, storedAtMs: mark.storedAtMs };
   }
 
   async *#consume(

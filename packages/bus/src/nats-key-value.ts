@@ -1,6 +1,7 @@
 /** Shared values over a JetStream key-value bucket. */
 import { delay, type Logger } from "@flotilla/runtime";
 import { ErrorCode, headers, type JetStreamClient, type KV, type MsgHdrs, NatsError, StorageType } from "nats";
+import { markText } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import { lastMessage, updateStream } from "./jetstream.ts";
 import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
@@ -160,7 +161,8 @@ function isOvertaken(error: unknown): boolean {
 }
 
 async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): AsyncGenerator<KeyValueEntry> {
-  const revisions = new Map<string, number>();
+  // A bucket that was rewound and written on has other values with the same revisions.
+  const known = new Map<string, string>();
   const options = { stream: `KV_${name}`, filters: [`$KV.${name}.>`], start: "last-per-subject" } as const;
   const until = AbortSignal.any([stop, link.closed]);
   while (!until.aborted) {
@@ -170,8 +172,9 @@ async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): As
       for await (const item of deliveries({ ...options, connection, manager }, AbortSignal.any([until, lost]))) {
         if (item.kind !== "message") continue;
         const entry = entryOf(name, item);
-        if (revisions.get(entry.key) === entry.revision) continue;
-        revisions.set(entry.key, entry.revision);
+        const identity = markText(item.message);
+        if (known.get(entry.key) === identity) continue;
+        known.set(entry.key, identity);
         yield entry;
       }
     } catch (error) {

@@ -48,6 +48,15 @@ export class NatsLink {
     return this.#epoch;
   }
 
+  /**
+   * The server that answers, as long as it runs: one that was started again has another name. Undefined in a cluster, where any of
+   * several may lead the stream.
+   */
+  get server(): string | undefined {
+    const { info } = this.connection;
+    return info?.cluster === undefined ? info?.server_id : undefined;
+  }
+
   /** Fires when the connection or the stream is lost: what waits for an answer on it need not wait any longer. */
   get lost(): AbortSignal {
     return this.#lost.signal;

@@ -9,7 +9,7 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from "nats";
-import { horizonSubject, subjectRoot } from "./bus.ts";
+import { horizonSubject, type Mark, type MarkedPlace, subjectRoot } from "./bus.ts";
 import { isNotFound, lastMessage, type ReplicaOptions, updateStream } from "./jetstream.ts";
 
 /** Name of the fleet's stream in JetStream. */
@@ -23,6 +23,7 @@ export interface StreamLook {
   readonly epoch: string;
   /** The sequence of the last message. */
   readonly last: number;
+  readonly lastStoredAtMs: number;
 }
 
 /** Several services may do this at once. */
@@ -41,7 +42,7 @@ export async function openStream(options: ReplicaOptions): Promise<StreamLook> {
   const found = await infoOf(manager);
   const info = found ?? (await create(manager, { ...settings, num_replicas: replicas }));
   await updateStream(info, { max_msgs_per_subject: 1 }, options);
-  return { epoch: String(info.created), last: info.state.last_seq };
+  return { epoch: String(info.created), last: info.state.last_seq, lastStoredAtMs: Date.parse(info.state.last_ts) };
 }
 
 /** The highest sequence that was forgotten, 0 when none was. One that cannot be true would make every reader begin again for ever. */
@@ -49,6 +50,16 @@ export async function horizonOf(manager: JetStreamManager): Promise<number> {
   const message = await lastMessage(manager, streamName, horizonSubject);
   const horizon = message === undefined ? 0 : Number(new TextDecoder().decode(message.data));
   return Number.isSafeInteger(horizon) && horizon >= 0 && horizon < (message?.seq ?? 0) ? horizon : 0;
+}
+
+/** What stands at the place of a mark now. */
+export async function markedPlace(manager: JetStreamManager, { sequence }: Mark): Promise<MarkedPlace> {
+  try {
+    return Date.parse((await manager.streams.getMessage(streamName, { seq: sequence })).timestamp);
+  } catch (error) {
+    if (isNotFound(error)) return "replaced";
+    throw error;
+  }
 }
 
 /** For good. One that is gone already is no failure. */

@@ -178,8 +178,10 @@ function parsePlace(reply: string): {
 } {
   const tokens = reply.split(".");
   const at = tokens.length === 9 ? 5 : 7;
-  const [sequence, number, nanoseconds, pending] = tokens.slice(at, at + 4).map(Number);
-  if (sequence === undefined || number === undefined || nanoseconds === undefined || pending === undefined)
+  const [sequence, number, pending] = [tokens[at], tokens[at + 1], tokens[at + 3]].map(Number);
+  // Nanoseconds are more than a number holds.
+  const storedAtMs = Number(tokens[at + 2]?.slice(0, -6));
+  if (sequence === undefined || number === undefined || pending === undefined || !Number.isFinite(storedAtMs))
     throw new BusError("BUS_BAD_EVENT", `a delivery's place cannot be read from "${reply}"`);
-  return { sequence, number, storedAtMs: Math.floor(nanoseconds / 1e6), pending };
+  return { sequence, number, storedAtMs, pending };
 }

@@ -18,6 +18,8 @@ export interface SubscribeOptions {
   readonly afterSequence: number;
   /** The epoch that `afterSequence` was read in. */
   readonly epoch?: string | undefined;
+  /** `Bus.mark` as it was then. */
+  readonly mark?: string | undefined;
   /** `caught-up` is reported when these have published their whole state, not before; after a `reset` again. */
   readonly publishers?: readonly string[];
   readonly seal: Seal | undefined;
@@ -44,11 +46,11 @@ export type SubscriberItem =
  * and goes on where it was.
  */
 export async function* subscribe(options: SubscribeOptions, stop: AbortSignal): AsyncGenerator<SubscriberItem> {
-  const { bus, filter, afterSequence, epoch, publishers = [] } = options;
+  const { bus, filter, afterSequence, epoch, mark, publishers = [] } = options;
   const isAwaiting = publishers.length > 0 && filter !== filters.everything && filter !== filters.sync;
   const wanted = isAwaiting ? [filter, filters.sync] : [filter];
   const reading = new Reading(options);
-  for await (const item of bus.follow({ filters: wanted, afterSequence, epoch }, stop)) {
+  for await (const item of bus.follow({ filters: wanted, afterSequence, epoch, mark }, stop)) {
     if (item.kind === "message") yield* reading.onMessage(item.message);
     else if (item.kind === "caught-up") yield* reading.onCaughtUp(item.sequence, item.epoch);
     else {

@@ -5,7 +5,7 @@ import type { Snapshot, SnapshotStore, StoreState } from "./snapshot-store.ts";
 interface Shared {
   readonly entries: Map<string, Uint8Array>;
   readonly replicas: Map<string, Replica>;
-  place: Pick<Snapshot, "position" | "epoch"> | undefined;
+  place: Pick<Snapshot, "position" | "epoch" | "mark"> | undefined;
   writer: { readonly handle: object; readonly untilMs: number } | undefined;
   users: number;
 }
@@ -47,14 +47,14 @@ export function openEmbedded(name: string, nowMs: () => number, lockMs: number):
       const tagOf = (key: string, value: Uint8Array) => entryTag(checksumOnly, key, value);
       return { stored: new Map([...shared.entries].map(([key, value]) => [key, tagOf(key, value)])), tagOf };
     },
-    write: async ({ entries, position, epoch }) => {
+    write: async ({ entries, position, epoch, mark }) => {
       if (!isHeld() || shared.writer?.handle !== handle) return false;
       renew();
       for (const [key, value] of entries) {
         if (value === undefined) shared.entries.delete(key);
         else shared.entries.set(key, value);
       }
-      shared.place = { position, ...(epoch !== undefined && { epoch }) };
+      shared.place = { position, ...(epoch !== undefined && { epoch }), ...(mark !== undefined && { mark }) };
       return true;
     },
     putReplica: async (id, { summary, parts, isWhole }, ttlMs) => {

@@ -77,9 +77,16 @@ export function storedTag(stored: Buffer): string {
   return stored.toString("hex", 0, tagBytes).padEnd(2 * tagBytes, "0");
 }
 
-/** Covers all entries by their tags, and the position they hold for. */
-export function snapshotSum(mac: Mac, tags: string, position: string, epoch: string): string {
-  return Buffer.from(mac("snapshot", [tags, position, epoch])).toString("hex");
+/** The place in the stream that a snapshot holds for, as it rests; empty where its writer named none. */
+export interface SnapshotPlace {
+  readonly position: string;
+  readonly epoch: string;
+  readonly mark: string;
+}
+
+/** Covers all entries by their tags, and the place they hold for. */
+export function snapshotSum(mac: Mac, tags: string, { position, epoch, mark }: SnapshotPlace): string {
+  return Buffer.from(mac("snapshot", [tags, position, epoch, mark])).toString("hex");
 }
 
 /** Independent of order: replacing an entry is taking its old hash out and putting the new one in. */

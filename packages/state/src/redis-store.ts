@@ -35,7 +35,7 @@ export interface RedisStoreOptions extends RedisLinkOptions {
 }
 
 /** Changes with the form of the entries; others are refused by name. */
-const format = "2";
+const format = "3";
 /** A tag that no entry has: what cannot be read is written anew. */
 const unreadable = "f".repeat(32);
 
@@ -72,11 +72,11 @@ class RedisStore implements SnapshotStore {
 
   async load(): Promise<Snapshot | undefined> {
     const { about, stored } = await this.#read();
-    const { position, epoch = "" } = about;
+    const { position, epoch = "", mark = "" } = about;
     if (position === undefined) return undefined;
     checkFormat(about);
     const tags = combine(emptyChecksum, ...[...stored.values()].map(storedTag));
-    if (snapshotSum(this.#mac, tags, position, epoch) !== about["checksum"])
+    if (snapshotSum(this.#mac, tags, { position, epoch, mark }) !== about["checksum"])
       throw new StateError("STATE_DAMAGED", "entries or position of the snapshot are not what its writer left");
     if (!/^\d{1,15}$/.test(position))
       throw new StateError("STATE_DAMAGED", `the snapshot's position is "${position.slice(0, 40)}"`);
@@ -89,7 +89,8 @@ class RedisStore implements SnapshotStore {
       if (entry === undefined) setAside.push(key);
       else entries.set(key, entry);
     }
-    return { position: Number(position), entries, setAside, ...(epoch !== "" && { epoch }) };
+    const place = { position: Number(position), ...(epoch !== "" && { epoch }), ...(mark !== "" && { mark }) };
+    return { ...place, entries, setAside };
   }
 
   async claim(): Promise<Claim | undefined> {
@@ -110,7 +111,7 @@ class RedisStore implements SnapshotStore {
     return { stored: new Map(tags), tagOf: (key, value) => entryTag(this.#mac, key, value) };
   }
 
-  async write({ entries, position, epoch = "" }: SnapshotChange): Promise<boolean> {
+  async write({ entries, position, epoch = "", mark = "" }: SnapshotChange): Promise<boolean> {
     const puts: (string | Buffer)[] = [];
     const gone: string[] = [];
     const replaced: string[] = [];
@@ -129,8 +130,9 @@ class RedisStore implements SnapshotStore {
       }
     }
     const tags = combine(this.#sum.tags, ...replaced, ...written.values());
-    const checksum = snapshotSum(this.#mac, tags, String(position), epoch);
-    const about = { format, position: String(position), epoch, checksum };
+    const place = { position: String(position), epoch, mark };
+    const checksum = snapshotSum(this.#mac, tags, place);
+    const about = { format, ...place, checksum };
     const head = [this.#token, this.#options.lockMs, this.#sum.said, this.#tags.size, puts.length / 2];
     const args = [...head, ...puts, gone.length, ...gone, ...Object.entries(about).flat()];
     const done = await this.#link.use((redis) =>

@@ -6,6 +6,8 @@ export interface Snapshot {
   readonly position: number;
   /** The sequence that `position` belongs to; absent when its writer named none. */
   readonly epoch?: string;
+  /** The last message of that sequence that its writer had read. */
+  readonly mark?: string;
   readonly entries: ReadonlyMap<string, Uint8Array>;
   /** Keys of entries that cannot be read or are not authentic, in a snapshot that is complete otherwise. */
   readonly setAside: readonly string[];
@@ -25,6 +27,7 @@ export interface SnapshotChange {
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
   readonly position: number;
   readonly epoch?: string | undefined;
+  readonly mark?: string | undefined;
 }
 
 /** What a replica reports itself: a summary that others read often, and parts of which only changed ones are written. */

@@ -89,11 +89,11 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
     assert.deepEqual(await stored(), { d: 5 });
   });
 
-  it("carries the epoch of the position", async () => {
+  it("carries the epoch of the position, and the mark", async () => {
     await using store = await open();
     await store.claim();
-    await store.write({ position: 13, epoch: "e1", entries: new Map() });
-    assert.deepEqual(pick(await store.load()), { position: 13, epoch: "e1" });
+    await store.write({ position: 13, epoch: "e1", mark: "13/1", entries: new Map() });
+    assert.deepEqual(pick(await store.load()), { position: 13, epoch: "e1", mark: "13/1" });
     await store.write({ position: 14, entries: new Map() });
     assert.deepEqual(pick(await store.load()), { position: 14 });
   });

@@ -99,7 +99,7 @@ function ask(...words: readonly string[]): Promise<string> {
 }
 
 async function poisonRedis(): Promise<void> {
-  await ask("HSET", "flotilla:v1:snapshot:about", "position", "abc", "format", "2", "checksum", "0", "epoch", "e");
+  await ask("HSET", "flotilla:v1:snapshot:about", "position", "abc", "format", "3", "checksum", "0", "epoch", "e");
   await ask("HSET", "flotilla:v1:snapshot:entries", "config VirtualService/shop/web", "poison", "nonsense", "{");
   await ask("SET", "flotilla:v1:replica:other", "{");
   await ask("SET", "flotilla:v1:replica:another", '{"streams":"many"}');

@@ -70,6 +70,7 @@ export class PublishedConfig {
   readonly #listeners = new Set<PublishedListener>();
   #position = 0;
   #epoch = "";
+  #mark: string | undefined;
 
   constructor(options: PublishedOptions) {
     this.#options = options;
@@ -115,7 +116,7 @@ export class PublishedConfig {
     const { bus, seal } = this.#options;
     for (let isFirst = true; !stop.aborted; isFirst = false) {
       if (!isFirst) await this.#readBaseline();
-      const from = { afterSequence: this.#position, epoch: this.#epoch };
+      const from = { afterSequence: this.#position, epoch: this.#epoch, mark: this.#mark };
       for await (const item of subscribe({ bus, seal, filter: filters.config, ...from }, stop)) {
         if (item.kind === "reset") break;
         if (item.kind === "group") this.#recordChanges(item.group.changes.filter(isConfig), item.group);
@@ -130,14 +131,16 @@ export class PublishedConfig {
     const held = new Map<ConfigKeyText, Held>();
     const deleted: DeletedObject[] = [];
     let position = 0;
-    for await (const { change, sequence, cause } of found) {
-      position = sequence;
+    let mark: string | undefined;
+    for await (const { change, sequence, mark: markHere, cause } of found) {
+      [position, mark] = [sequence, markHere];
       if (!isConfig(change)) continue;
       if (change.op === "put") held.set(configKeyText(change.key), packed(change.value, sequence, cause));
       else deleted.push({ key: change.key, position: sequence, cause });
     }
     this.#held = held;
     this.#position = position;
+    this.#mark = mark;
     for (const listener of this.#listeners) listener.onBaseline(deleted);
   }
 

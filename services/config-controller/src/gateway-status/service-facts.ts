@@ -115,18 +115,20 @@ export async function followServices(
 interface Position {
   readonly afterSequence: number;
   readonly epoch: string;
+  readonly mark: string | undefined;
 }
 
 async function readAll(bus: Bus, filter: string, table: ServiceTable) {
   const { epoch } = bus;
   const hosts = new Set<string>();
   let afterSequence = 0;
-  for await (const { change, sequence } of lastChanges({ bus, filter, seal: undefined })) {
-    afterSequence = sequence;
+  let mark: string | undefined;
+  for await (const { change, sequence, mark: markHere } of lastChanges({ bus, filter, seal: undefined })) {
+    [afterSequence, mark] = [sequence, markHere];
     const host = table.note(change);
     if (host !== undefined) hosts.add(host);
   }
-  return { filter, hosts, from: { afterSequence, epoch } };
+  return { filter, hosts, from: { afterSequence, epoch, mark } };
 }
 
 interface Following {

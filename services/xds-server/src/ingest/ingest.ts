@@ -40,6 +40,9 @@ export class Ingest {
   #position = 0;
   /** The sequence that the position belongs to. */
   #epoch: string | undefined;
+  /** Of the snapshot that was loaded. */
+  #loadedMark: string | undefined;
+  #bus: Pick<Bus, "mark"> | undefined;
   #isComplete = false;
   /** False while a stream that began anew is published again: old and new are mixed then. */
   #isWhole = false;
@@ -57,6 +60,7 @@ export class Ingest {
       log,
       inputs: this.#inputs,
       isWhole,
+      mark: () => this.#bus?.mark ?? this.#loadedMark,
       gatherMs: 50,
       claimMs: 3_000,
     });
@@ -89,6 +93,7 @@ export class Ingest {
       this.#missing = [...snapshot.setAside, ...unreadable.keys()];
       const missing = this.#missing.length;
       this.#epoch = snapshot.epoch;
+      this.#loadedMark = snapshot.mark;
       this.#apply(changes, snapshot.position, this.#ownCause("snapshot"));
       log.info("the snapshot is loaded", {
         entries: snapshot.entries.size,
@@ -107,7 +112,8 @@ export class Ingest {
   /** Follows the stream until `stop` fires. */
   async follow(bus: Bus, stop: AbortSignal): Promise<void> {
     const { seal, log, metrics, publishers } = this.#options;
-    const from = { afterSequence: this.#position, epoch: this.#epoch };
+    const from = { afterSequence: this.#position, epoch: this.#epoch, mark: this.#loadedMark };
+    this.#bus = bus;
     for await (const item of subscribe({ bus, seal, filter: filters.everything, publishers, ...from }, stop)) {
       if (item.kind === "group") this.#applyGroup(item.group);
       else if (item.kind === "caught-up") this.#caughtUp(item.position, item.epoch);
@@ -130,6 +136,7 @@ export class Ingest {
   #beginAgain(): void {
     this.#inputs.beginAgain();
     this.#position = 0;
+    this.#loadedMark = undefined;
     this.#isWhole = false;
   }
 

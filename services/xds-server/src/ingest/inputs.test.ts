@@ -109,7 +109,7 @@ async function write(
 ) {
   const inputs = new Inputs();
   const seal = createSeal("key");
-  const options = { inputs, isWhole, seal, log: noopLogger, gatherMs: 0, claimMs: 1 };
+  const options = { inputs, isWhole, mark: () => undefined, seal, log: noopLogger, gatherMs: 0, claimMs: 1 };
   const writer = new SnapshotWriter({ ...options, store: store as unknown as SnapshotStore });
   const stop = new AbortController();
   const running = writer.run(stop.signal);

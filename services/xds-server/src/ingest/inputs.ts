@@ -52,6 +52,8 @@ export interface SnapshotWriterOptions {
   readonly inputs: Inputs;
   /** Nothing is written while the inputs are not those of one position. */
   readonly isWhole: () => boolean;
+  /** The last message of the stream that was read, whose changes are in the inputs or come with the next write. */
+  readonly mark: () => string | undefined;
   readonly seal: Seal | undefined;
   readonly log: Logger;
   /** Changes within this time are written together. */
@@ -97,7 +99,7 @@ export class SnapshotWriter {
   }
 
   async #writePending(): Promise<void> {
-    const { store, inputs, log, isWhole } = this.#options;
+    const { store, inputs, log, isWhole, mark } = this.#options;
     if (!store.state.connected || this.#position === 0 || !isWhole()) return;
     if (!this.#isWriter) {
       const claimed = await store.claim();
@@ -110,7 +112,7 @@ export class SnapshotWriter {
     this.#pending.clear();
     const entries = new Map([...pending].map(([key, change]) => [key, change && this.#encode(key, change)]));
     // Also without entries: it keeps the lock.
-    if (await store.write({ entries, position: this.#position, epoch: this.#epoch })) return;
+    if (await store.write({ entries, position: this.#position, epoch: this.#epoch, mark: mark() })) return;
     this.#isWriter = false;
   }
 

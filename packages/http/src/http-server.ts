@@ -1,6 +1,7 @@
 /** One server for all HTTP and HTTPS ports: limits, a certificate that is replaced while connections stay open, and a graceful end. */
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { type CompliancePolicy, serverTlsParameters } from "./tls-parameters.ts";
 
 /** An answer that is complete. */
 export interface HttpAnswer {
@@ -18,6 +19,8 @@ export interface ServerTls {
   readonly asksClients?: boolean;
   /** Undefined: the roots of Node. */
   readonly clientRootsPem?: string | undefined;
+  /** No restriction unless given. */
+  readonly compliance?: CompliancePolicy;
 }
 
 /** What a server answers, and its limits; without `tls` it speaks plain HTTP. */
@@ -111,7 +114,7 @@ async function close(server: Server | TlsServer, drainMs: number): Promise<void>
   clearTimeout(timer);
 }
 
-function contextOf({ keyPem, chainPem, clientRootsPem }: ServerTls) {
-  const own = { key: keyPem, cert: chainPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
+function contextOf({ keyPem, chainPem, clientRootsPem, compliance = "" }: ServerTls) {
+  const own = { ...serverTlsParameters(compliance), key: keyPem, cert: chainPem };
   return clientRootsPem === undefined ? own : { ...own, ca: clientRootsPem };
 }

@@ -1,5 +1,5 @@
 /** Settings of what templates make of pods and Gateways, the same for every service that renders them. */
-import { duration, text } from "@flotilla/runtime";
+import { complianceSetting, duration, text } from "@flotilla/runtime";
 
 export const injectionSettings = {
   proxyImage: text({
@@ -30,5 +30,5 @@ export const injectionSettings = {
     sentence: "How often files of configuration and certificates are looked at.",
   }),
   platform: text({ env: "PLATFORM", default: "", sentence: "Platform the mesh runs on: openshift, gcp, or none." }),
-  compliancePolicy: text({ env: "COMPLIANCE_POLICY", default: "", sentence: "Restriction of TLS that proxies obey." }),
+  ...complianceSetting,
 } as const;

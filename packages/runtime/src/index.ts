@@ -1,4 +1,10 @@
-export type { HttpHandler, HttpReply, HttpRequest } from "@flotilla/http";
+export {
+  type CompliancePolicy,
+  type HttpHandler,
+  type HttpReply,
+  type HttpRequest,
+  serverTlsParameters,
+} from "@flotilla/http";
 export { BoundedQueue } from "./bounded-queue.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";

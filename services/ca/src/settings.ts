@@ -5,6 +5,7 @@ import { clusterSettings } from "@flotilla/auth/cluster";
 import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { busReplicasSetting, sealKeySetting } from "@flotilla/bus";
 import {
+  complianceSetting,
   defaultPorts,
   duration,
   list,
@@ -29,6 +30,7 @@ export const settings = {
     default: defaultPorts.ca.grpc,
     sentence: "Port on which certificates are issued (gRPC, TLS).",
   }),
+  ...complianceSetting,
   ...ownHostSettings,
   workDir: text({
     env: "WORK_DIR",

@@ -4,7 +4,7 @@ import { connect as connectPlain } from "node:net";
 import { describe, it } from "node:test";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { parseCertificatePem } from "@flotilla/pki";
-import { createMetrics, type Logger, noopLogger, until } from "@flotilla/runtime";
+import { type CompliancePolicy, createMetrics, type Logger, noopLogger, until } from "@flotilla/runtime";
 import type { ConnectionInjector } from "@grpc/grpc-js";
 import { createAuthority } from "./authority.fixture.ts";
 import { droppedConnections, type GrpcTlsOptions, serveGrpcTls } from "./grpc-tls.ts";
@@ -47,6 +47,36 @@ async function setUp(more: Partial<GrpcTlsOptions> = {}) {
     },
   };
 }
+
+/** Handshakes under each policy: what a client offers, and the protocol and suite that are agreed on; undefined: it is refused. */
+const handshakes: readonly [
+  CompliancePolicy,
+  ConnectionOptions,
+  readonly [protocol: string, suite: string] | undefined,
+][] = [
+  ["", {}, ["TLSv1.3", "TLS_AES_256_GCM_SHA384"]],
+  ["fips-140-2", {}, ["TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256"]],
+  ["fips-140-2", { minVersion: "TLSv1.3" }, undefined],
+  ["fips-140-2", { ciphers: "ECDHE-ECDSA-CHACHA20-POLY1305" }, undefined],
+  ["fips-140-2", { ecdhCurve: "X25519" }, undefined],
+  ["fips-140-3", {}, ["TLSv1.3", "TLS_AES_128_GCM_SHA256"]],
+  ["fips-140-3", { maxVersion: "TLSv1.2", ecdhCurve: "P-384:P-256" }, ["TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256"]],
+  ["fips-140-3", { ciphers: "TLS_CHACHA20_POLY1305_SHA256", minVersion: "TLSv1.3" }, undefined],
+  ["pqc", { ecdhCurve: "X25519MLKEM768" }, ["TLSv1.3", "TLS_AES_128_GCM_SHA256"]],
+  ["pqc", { ecdhCurve: "X25519" }, undefined],
+  ["pqc", { maxVersion: "TLSv1.2" }, undefined],
+];
+
+describe("COMPLIANCE_POLICY", () => {
+  for (const [compliance, offer, expected] of handshakes)
+    it(`${compliance || "none"}, a client with ${JSON.stringify(offer)}: ${expected?.join(" ") ?? "refused"}`, async () => {
+      await using it = await setUp({ compliance });
+      it.tls.reload(await authority.material(["a.test"]));
+      const agreed = it.dial(offer).then((client) => [client.getProtocol(), client.getCipher().name]);
+      if (expected === undefined) await assert.rejects(agreed, { code: /^ERR_SSL/ });
+      else assert.deepEqual(await agreed, expected);
+    });
+});
 
 describe("TLS in front of gRPC", () => {
   it("passes on a connection with a certificate of the mesh, or without any", async () => {

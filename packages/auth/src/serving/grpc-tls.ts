@@ -4,7 +4,15 @@
  */
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type PeerCertificate, type TLSSocket, type Server as TlsServer } from "node:tls";
-import { type Counter, type ListenOptions, type Logger, listen, type Metrics } from "@flotilla/runtime";
+import {
+  type CompliancePolicy,
+  type Counter,
+  type ListenOptions,
+  type Logger,
+  listen,
+  type Metrics,
+  serverTlsParameters,
+} from "@flotilla/runtime";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
 import { createPacedListener, type HandshakeLimits } from "./paced-listener.ts";
@@ -18,6 +26,8 @@ export interface GrpcTlsOptions extends ListenOptions {
   /** Counts connections that were closed before their handshake was finished. */
   readonly dropped?: Counter<"reason"> | undefined;
   readonly limits?: Partial<HandshakeLimits>;
+  /** No restriction unless given. */
+  readonly compliance?: CompliancePolicy;
   /** How long calls may go on after the end was asked for. */
   readonly drainMs?: number;
 }
@@ -91,7 +101,7 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   await listen(listener.server, options);
   return {
     port: (listener.server.address() as AddressInfo).port,
-    reload: (next) => tls.setSecureContext(contextOf(next)),
+    reload: (next) => tls.setSecureContext(contextOf(next, options.compliance)),
     [Symbol.asyncDispose]: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       listener.server.close(() => resolve());
@@ -109,12 +119,12 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
 
 /** Verifies client certificates where there are any; `onHandshake` is called for the refused ones too. */
 function createTlsServer(
-  { material, log }: Pick<GrpcTlsOptions, "material" | "log">,
+  { material, log, compliance }: Pick<GrpcTlsOptions, "material" | "log" | "compliance">,
   onHandshake: (socket: TLSSocket) => void,
   onConnection: (socket: TLSSocket) => void,
 ): TlsServer {
   const tls = createServer({
-    ...contextOf(material),
+    ...contextOf(material, compliance),
     ALPNProtocols: ["h2"],
     requestCert: true,
     // Checked below: no certificate is allowed, a bad one is not.
@@ -153,6 +163,6 @@ function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-function contextOf({ keyPem, chainPem, rootsPem }: TlsMaterial) {
-  return { key: keyPem, cert: chainPem, ca: rootsPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
+function contextOf({ keyPem, chainPem, rootsPem }: TlsMaterial, compliance: CompliancePolicy = "") {
+  return { ...serverTlsParameters(compliance), key: keyPem, cert: chainPem, ca: rootsPem };
 }

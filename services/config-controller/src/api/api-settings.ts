@@ -1,8 +1,9 @@
 /** The settings of the API without Kubernetes. */
 import { caSettings } from "@flotilla/auth/serving";
-import { defaultPorts, integer, list, port, type SettingsOf, text } from "@flotilla/runtime";
+import { complianceSetting, defaultPorts, integer, list, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const apiSettings = {
+  ...complianceSetting,
   apiPort: port({
     env: "API_PORT",
     default: undefined,

@@ -80,10 +80,10 @@ async function openPort(
   { answer, injection, onReady }: AdmissionParts,
   { shown, rule: clients, until }: PortParts,
 ): Promise<void> {
-  const { host, port } = settings;
+  const { host, port, compliancePolicy: compliance } = settings;
   await injection.first;
   const keyPair = await shown.next(stop);
-  const at = { host, port, setting: "WEBHOOK_PORT" };
+  const at = { host, port, setting: "WEBHOOK_PORT", compliance };
   await using open = await serveHttps({ ...at, keyPair, log: log.child({ part: "https" }), clients, answer });
   shown.showOn(open);
   health.markReady();

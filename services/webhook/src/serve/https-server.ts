@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { createHttpServer, type HttpAnswer, readBody, type ServerTls, sendText } from "@flotilla/http";
-import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
+import { type CompliancePolicy, type ListenOptions, type Logger, listen } from "@flotilla/runtime";
 import { type ClientRule, clientRefusal } from "./client-certificate.ts";
 
 export interface KeyPair {
@@ -29,6 +29,7 @@ export interface HttpsOptions extends ListenOptions {
   readonly answer: (request: HttpsRequest) => HttpsReply | Promise<HttpsReply>;
   /** How long answers may take after the end was asked for. */
   readonly drainMs?: number;
+  readonly compliance?: CompliancePolicy;
 }
 
 export interface HttpsServer extends AsyncDisposable {
@@ -42,9 +43,9 @@ const maxBodyBytes = 8 * 1024 * 1024;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
-  const { keyPair, log, clients, answer, drainMs = 5000 } = options;
+  const { keyPair, log, answer, drainMs = 5000, clients } = options;
   const http = createHttpServer({
-    tls: tlsOf(keyPair, clients),
+    tls: tlsOf(keyPair, options),
     drainMs,
     // A client without a certificate, or with a bad one, learns it from the answer.
     respond: async (request, response) => {
@@ -64,7 +65,7 @@ export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
   const port = await listen(http.server, options);
   return {
     port,
-    reload: (next) => http.reload(tlsOf(next, clients)),
+    reload: (next) => http.reload(tlsOf(next, options)),
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
 }
@@ -84,6 +85,6 @@ async function handle(request: IncomingMessage, answer: HttpsOptions["answer"]):
   return answer({ method: request.method ?? "GET", path, contentType: request.headers["content-type"] ?? "", body });
 }
 
-function tlsOf(keyPair: KeyPair, clients: ClientRule | undefined): ServerTls {
-  return { ...keyPair, asksClients: clients !== undefined, clientRootsPem: clients?.caPem() };
+function tlsOf(keyPair: KeyPair, { clients, compliance = "" }: HttpsOptions): ServerTls {
+  return { ...keyPair, compliance, asksClients: clients !== undefined, clientRootsPem: clients?.caPem() };
 }

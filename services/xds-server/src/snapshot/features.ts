@@ -4,6 +4,7 @@
  */
 import { gatewayClassSettings } from "@flotilla/gateway-api";
 import {
+  complianceSetting,
   decimal,
   duration,
   flag,
@@ -239,13 +240,7 @@ const clusterFeatures = {
 } as const;
 
 const securityFeatures = {
-  compliancePolicy: oneOf<"" | "fips-140-2" | "fips-140-3" | "pqc">({
-    env: "COMPLIANCE_POLICY",
-    default: "",
-    values: ["fips-140-2", "fips-140-3", "pqc"],
-    sentence:
-      "TLS of proxies: fips-140-2 (version 1.2 and certified cipher suites), fips-140-3 (Envoy's FIPS_202205) or pqc (version 1.3 with X25519MLKEM768).",
-  }),
+  ...complianceSetting,
   preferDestinationRuleTls: flag({
     env: "PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES",
     default: true,

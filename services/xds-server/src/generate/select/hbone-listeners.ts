@@ -9,6 +9,7 @@ import {
   innerConnectOriginateListener,
   outerConnectOriginateListener,
 } from "../envoy/hbone/hbone-listeners.ts";
+import type { TunnelTls } from "../envoy/hbone/hbone-tls.ts";
 import type { AccessLogs, ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "./access-log.ts";
 import { meshPeers, remoteTunnels, textFactory, tunnelPeerMetadata } from "./hbone.ts";
@@ -19,7 +20,7 @@ export interface TunnelListenerInputs {
   readonly name: string;
   readonly traits: Pick<ListenerTraits, "wildcardAddress" | "extraAddresses">;
   readonly logs: AccessLogs;
-  readonly callers: readonly string[];
+  readonly tls: TunnelTls;
   readonly peerMetadata: HttpFilter | undefined;
   readonly textFactory: string;
   readonly network: string;
@@ -50,7 +51,7 @@ export function selectTunnelListener(view: View, name: string): TunnelListenerIn
     name,
     traits: view.read(addressTraits),
     logs: view.read(accessLogs, endsTunnels || view.proxy.type === "waypoint" ? "inbound" : "outbound"),
-    callers: view.read(meshPeers),
+    tls: { peers: view.read(meshPeers), compliance: view.feature("compliancePolicy") },
     peerMetadata: endsTunnels ? view.read(tunnelPeerMetadata) : undefined,
     textFactory: textFactory(view),
     network: name === "inner_connect_originate" ? view.proxy.network : "",
@@ -80,7 +81,7 @@ export function buildTunnelListener({ name, traits, logs, ...inputs }: TunnelLis
         address: traits.wildcardAddress,
         extraAddresses: traits.extraAddresses,
         logs,
-        callers: inputs.callers,
+        tls: inputs.tls,
         peerMetadata: inputs.peerMetadata,
         textFactory: inputs.textFactory,
       });

@@ -30,6 +30,7 @@ function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
   return {
     connectTimeout: view.mesh.connectTimeout,
     peers,
+    compliance: view.feature("compliancePolicy"),
     streamWindow: view.feature("hboneStreamWindow"),
     connectionWindow: view.feature("hboneConnectionWindow"),
   };

@@ -10,16 +10,14 @@ import type { TransportSocket } from "@flotilla/proto/envoy/config/core/v3/base_
 import { HttpProtocolOptionsSchema } from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
 import { internalAddress } from "../address.ts";
 import { circuitBreakers, httpOptionsKey, passthroughHttpOptions } from "../clusters/connection-pool.ts";
-import { hboneClientTls } from "./hbone-tls.ts";
+import { hboneClientTls, type TunnelTls } from "./hbone-tls.ts";
 import { destinationMetadata, internalTransport, plainInternal } from "./internal-transport.ts";
 
 export const hbonePort = 15008;
 
 /** What tunnels have in common. */
-export interface TunnelInputs {
+export interface TunnelInputs extends TunnelTls {
   readonly connectTimeout: Duration | undefined;
-  /** Prefixes of the identities that may be at the other end. */
-  readonly peers: readonly string[];
   /** Of HTTP/2, in bytes; 0 for Envoy's own. */
   readonly streamWindow: number;
   readonly connectionWindow: number;
@@ -54,7 +52,7 @@ export function connectOriginateCluster(inputs: TunnelInputs): Cluster {
 
 /** The tunnel within a tunnel to another network's gateway. */
 export function innerConnectOriginateCluster(inputs: TunnelInputs): Cluster {
-  const inner = hboneClientTls(inputs.peers);
+  const inner = hboneClientTls(inputs);
   return create(ClusterSchema, {
     ...toListener("inner_connect_originate", "outer_connect_originate"),
     transportSocket: internalTransport({ name: "internal_upstream_with_tls", passes: [], inner }),
@@ -88,14 +86,14 @@ function toListener(name: string, listener: string) {
   };
 }
 
-function toDestination(name: string, { connectTimeout, peers }: TunnelInputs) {
-  const transportSocket: TransportSocket = hboneClientTls(peers);
+function toDestination(name: string, inputs: TunnelInputs) {
+  const transportSocket: TransportSocket = hboneClientTls(inputs);
   return {
     name,
     altStatName: `${name};`,
     clusterDiscoveryType: { case: "type" as const, value: Discovery.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    connectTimeout: connectTimeout ?? { seconds: 10n, nanos: 0 },
+    connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
     cleanupInterval: { seconds: 60n, nanos: 0 },
     circuitBreakers: circuitBreakers(),
     transportSocket,

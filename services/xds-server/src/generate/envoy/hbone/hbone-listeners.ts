@@ -21,7 +21,7 @@ import { exactBalance } from "../listeners/listener-parts.ts";
 import type { AccessLogs } from "../listeners/listener-traits.ts";
 import { remoteEndpointState, remoteTargetKey, tunnelState } from "./filter-state.ts";
 import { hbonePort } from "./hbone-clusters.ts";
-import { hboneServerTls } from "./hbone-tls.ts";
+import { hboneServerTls, type TunnelTls } from "./hbone-tls.ts";
 
 type Tunneling = MessageInitShape<typeof TcpProxy_TunnelingConfigSchema>;
 
@@ -29,8 +29,7 @@ export interface TerminateInputs {
   readonly address: string;
   readonly extraAddresses: readonly string[];
   readonly logs: AccessLogs;
-  /** Prefixes of the identities that may call. */
-  readonly callers: readonly string[];
+  readonly tls: TunnelTls;
   /** Finds the caller's workload, for telemetry. */
   readonly peerMetadata: HttpFilter | undefined;
   readonly textFactory: string;
@@ -38,7 +37,7 @@ export interface TerminateInputs {
 
 /** Ends tunnels: the connections within go on to `main_internal`. */
 export function connectTerminateListener(inputs: TerminateInputs): Listener {
-  const { address, extraAddresses, logs, callers, peerMetadata, textFactory } = inputs;
+  const { address, extraAddresses, logs, tls, peerMetadata, textFactory } = inputs;
   return create(ListenerSchema, {
     name: "connect_terminate",
     address: socketAddress(address, hbonePort),
@@ -48,7 +47,7 @@ export function connectTerminateListener(inputs: TerminateInputs): Listener {
     filterChains: [
       {
         name: "default",
-        transportSocket: hboneServerTls(callers),
+        transportSocket: hboneServerTls(tls),
         filters: [
           tunnelServer(
             [...(peerMetadata === undefined ? [] : [peerMetadata]), tunnelState(textFactory)],

@@ -1,4 +1,4 @@
-/** TLS of HBONE tunnels: version 1.3, HTTP/2, the workload's certificate, and peers of the mesh's trust domains. */
+/** TLS of HBONE tunnels: version 1.3 unless the compliance policy says else, HTTP/2, the workload's certificate, peers by identity. */
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import {
@@ -11,17 +11,24 @@ import {
   UpstreamTlsContextSchema,
 } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
 import { agentSecret } from "../tls/agent-secret.ts";
+import { type CompliancePolicy, compliantParameters } from "../tls/compliance.ts";
 
-/** @param prefixes of identities, of which the peer must have one */
-export function hboneClientTls(prefixes: readonly string[]): TransportSocket {
-  const context = create(UpstreamTlsContextSchema, { commonTlsContext: commonTls(prefixes) });
+const versions = { tlsMinimumProtocolVersion: TlsVersion.TLSv1_3, tlsMaximumProtocolVersion: TlsVersion.TLSv1_3 };
+
+export interface TunnelTls {
+  /** Prefixes of identities, of which the other end must have one. */
+  readonly peers: readonly string[];
+  readonly compliance: CompliancePolicy;
+}
+
+export function hboneClientTls(tunnel: TunnelTls): TransportSocket {
+  const context = create(UpstreamTlsContextSchema, { commonTlsContext: commonTls(tunnel) });
   return tlsSocket({ case: "typedConfig", value: pack(UpstreamTlsContextSchema, context) });
 }
 
-/** @param prefixes of identities, of which the caller must have one */
-export function hboneServerTls(prefixes: readonly string[]): TransportSocket {
+export function hboneServerTls(tunnel: TunnelTls): TransportSocket {
   const context = create(DownstreamTlsContextSchema, {
-    commonTlsContext: commonTls(prefixes),
+    commonTlsContext: commonTls(tunnel),
     requireClientCertificate: true,
   });
   return tlsSocket({ case: "typedConfig", value: pack(DownstreamTlsContextSchema, context) });
@@ -31,7 +38,7 @@ function tlsSocket(configType: TransportSocket["configType"]): TransportSocket {
   return create(TransportSocketSchema, { name: "tls", configType });
 }
 
-function commonTls(prefixes: readonly string[]): MessageInitShape<typeof CommonTlsContextSchema> {
+function commonTls({ peers, compliance }: TunnelTls): MessageInitShape<typeof CommonTlsContextSchema> {
   return {
     alpnProtocols: ["h2"],
     tlsCertificateSdsSecretConfigs: [agentSecret("default")],
@@ -39,7 +46,7 @@ function commonTls(prefixes: readonly string[]): MessageInitShape<typeof CommonT
       case: "combinedValidationContext",
       value: {
         defaultValidationContext: {
-          matchTypedSubjectAltNames: prefixes.map((value) => ({
+          matchTypedSubjectAltNames: peers.map((value) => ({
             sanType: SanType.URI,
             matcher: { matchPattern: { case: "prefix" as const, value } },
           })),
@@ -47,6 +54,6 @@ function commonTls(prefixes: readonly string[]): MessageInitShape<typeof CommonT
         validationContextSdsSecretConfig: agentSecret("ROOTCA"),
       },
     },
-    tlsParams: { tlsMinimumProtocolVersion: TlsVersion.TLSv1_3, tlsMaximumProtocolVersion: TlsVersion.TLSv1_3 },
+    tlsParams: compliantParameters(compliance, versions) ?? versions,
   };
 }

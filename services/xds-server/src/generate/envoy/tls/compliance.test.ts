@@ -1,10 +1,13 @@
 /** What the policies leave of the parameters that somebody asked for. Source: istiod asked, for servers and clients alike. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { type Any, unpack } from "@flotilla/proto";
 import {
   TlsParameters_CompliancePolicy as EnvoyPolicy,
   TlsParameters_TlsProtocol as Protocol,
 } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import type { DownstreamTlsContext } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
+import { hboneServerTls } from "../hbone/hbone-tls.ts";
 import { certifiedCipherSuites, defaultCipherSuites } from "./cipher-suites.ts";
 import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 
@@ -57,6 +60,16 @@ const cases: readonly [name: string, CompliancePolicy, TlsParameters | undefined
 ];
 
 describe("COMPLIANCE_POLICY", () => {
+  it("holds for the tunnels of HBONE, whose own version is 1.3", () => {
+    const versionsUnder = (compliance: CompliancePolicy) => {
+      const { value } = hboneServerTls({ peers: [], compliance }).configType;
+      const { tlsParams } = (unpack(value as Any) as DownstreamTlsContext).commonTlsContext ?? {};
+      return [tlsParams?.tlsMinimumProtocolVersion, tlsParams?.tlsMaximumProtocolVersion];
+    };
+    assert.deepEqual(versionsUnder(""), [TLSv1_3, TLSv1_3]);
+    assert.deepEqual(versionsUnder("fips-140-2"), [TLSv1_2, TLSv1_2]);
+  });
+
   for (const [name, policy, parameters, expected] of cases)
     it(name, () => assert.deepEqual(compliantParameters(policy, parameters), expected));
 

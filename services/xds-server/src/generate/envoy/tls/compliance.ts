@@ -8,9 +8,10 @@ import {
   TlsParameters_TlsProtocol as Protocol,
   type TlsParametersSchema,
 } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import type { CompliancePolicy } from "@flotilla/runtime";
 import { certifiedCipherSuites } from "./cipher-suites.ts";
 
-export type CompliancePolicy = "" | "fips-140-2" | "fips-140-3" | "pqc";
+export type { CompliancePolicy };
 
 export type TlsParameters = MessageInitShape<typeof TlsParametersSchema>;
 

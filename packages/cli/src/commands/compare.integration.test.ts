@@ -11,7 +11,22 @@ import { allReady } from "../supervise/all-ready.ts";
 import { type ControlPlane, startControlPlane } from "../supervise/control-plane.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const input = join(here, "../../../../test/conformance/scenarios/virtualservice/rollout/input");
+const scenario = join(here, "../../../../test/conformance/scenarios/virtualservice/rollout/input");
+const gateway = `apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: shop}
+spec:
+  selector: {app: web}
+  servers: [{port: {number: 80, name: http, protocol: HTTP}, hosts: [shop.example]}]
+---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: edge, namespace: shop}
+spec:
+  hosts: [shop.example]
+  gateways: [edge]
+  http: [{route: [{destination: {host: reviews.shop.svc.cluster.local}}]}]
+`;
 const metadata = {
   NAMESPACE: "shop",
   LABELS: { app: "web", version: "v1" },
@@ -21,11 +36,14 @@ const metadata = {
 
 describe("flotilla compare", () => {
   const root = mkdtempSync(join(tmpdir(), "compare-"));
+  const input = join(root, "input");
   const [nodes, types] = [join(root, "adsz.json"), join(root, "syncz.json")];
   let plane: ControlPlane;
   let address: string;
 
   before(async () => {
+    cpSync(scenario, input, { recursive: true });
+    writeFileSync(join(input, "gateway.yaml"), gateway);
     const settings = { ...process.env, LOG_LEVEL: "error" } as Readonly<Record<string, string>>;
     plane = await startControlPlane({
       options: {
@@ -38,11 +56,12 @@ describe("flotilla compare", () => {
     });
     await allReady(plane, 90_000, () => undefined, new AbortController().signal);
     address = `127.0.0.1:${plane.layout.ports.xds}`;
-    const clients = ["web.shop", "gateway.shop"].map((name) => ({ connectionId: `${name}-1`, metadata }));
-    writeFileSync(nodes, JSON.stringify({ totalClients: 2, clients }));
+    const clients = ["web.shop", "gateway.shop", "way.shop"].map((name) => ({ connectionId: `${name}-1`, metadata }));
+    writeFileSync(nodes, JSON.stringify({ totalClients: 3, clients }));
     const status = [
       { proxy: "web.shop", proxy_type: "sidecar" },
       { proxy: "gateway.shop", proxy_type: "router" },
+      { proxy: "way.shop", proxy_type: "waypoint" },
     ];
     writeFileSync(types, JSON.stringify(status));
   });
@@ -61,7 +80,7 @@ describe("flotilla compare", () => {
     ]) {
       const { code, out, err } = await compare("--all", ...side);
       assert.equal(err, "");
-      assert.match(out, /1 of 1 proxies identical, (\d+) of \1 resources\nnot compared: 1 of type router/);
+      assert.match(out, /2 of 2 proxies identical, (\d+) of \1 resources\nnot compared: 1 of type waypoint/);
       assert.equal(code, 0);
     }
   });
@@ -95,6 +114,15 @@ describe("flotilla compare", () => {
       assert.ok(sarif.runs[0].results.length > 0);
     });
   }
+
+  it("finds another host of a Gateway on its router", async () => {
+    const folder = join(root, "gateway");
+    cpSync(input, folder, { recursive: true });
+    writeFileSync(join(folder, "gateway.yaml"), gateway.replaceAll("[shop.example]", "[store.example]"));
+    const { code, out } = await compare("--proxy", "gateway.shop", "-f", folder);
+    assert.match(out, /gateway.shop rds http\.8080 differs: VirtualService\/edge\.shop/);
+    assert.equal(code, 1);
+  });
 
   const wrong = [
     { name: "without a side of its own", args: ["--all"], code: 2, says: /one of -f DIR, --kube and --flotilla/ },

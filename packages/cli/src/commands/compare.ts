@@ -16,8 +16,8 @@ import type { Invocation, Run } from "../parse/definition.ts";
 
 type Options = Invocation<typeof definition>["options"];
 
-/** Until gateways are served as istiod serves them. */
-const comparedTypes: readonly string[] = ["sidecar"];
+/** Waypoints and ztunnels ask for types of their own. */
+const comparedTypes: readonly string[] = ["sidecar", "router"];
 
 export const compare: Run<typeof definition> = async ({ options, env, terminal }) => {
   const { istiod, all, proxy: names, output } = options;

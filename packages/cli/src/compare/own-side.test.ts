@@ -52,6 +52,9 @@ describe("our side of a comparison", () => {
     const core = coreFromFiles([file("two.yaml", entry("a"))], { ...none, mesh });
     const cluster = captureFromCore(core, node).get("cds")?.get("outbound|80||same.example");
     assert.equal(cluster?.["connectTimeout"], "3s");
+    const http10 = file("http10", "PILOT_HTTP10=true");
+    const withHttp10 = coreFromFiles([file("http10.yaml", entry("a"))], { ...none, envFile: http10 });
+    assert.match(JSON.stringify(captureFromCore(withHttp10, node).get("lds")?.get("0.0.0.0_80")), /acceptHttp10/);
     const env = file("env", "PILOT_ENABLE_IP_AUTOALLOCATE=x");
     assert.throws(() => coreFromFiles([file("three.yaml", entry("a"))], { ...none, envFile: env }));
   });

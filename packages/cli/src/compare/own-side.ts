@@ -7,6 +7,7 @@ import { createMesh } from "@flotilla/registry";
 import { nameSet } from "@flotilla/xds";
 import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "@flotilla/xds/client";
 import { Core } from "@flotilla/xds-server/core";
+import { parseFeatures } from "@flotilla/xds-server/features";
 import { parse } from "yaml";
 import { clusterObjects } from "../api/cluster-objects.ts";
 import { describe, readManifests } from "../api/manifests.ts";
@@ -51,10 +52,10 @@ function meshOfCluster(objects: readonly KubeObject[]): JsonObject {
 
 /** @throws CliError CLI_REFUSED with the objects that the core does not take */
 function coreOf(objects: readonly KubeObject[], mesh: JsonObject, { networks, envFile }: MeshOptions): Core {
-  const features = envFile === undefined ? {} : parseEnvFile(readFileSync(envFile, "utf8"));
-  const core = new Core({ features });
+  const settings = envFile === undefined ? {} : parseEnvFile(readFileSync(envFile, "utf8"));
+  const core = new Core({ features: parseFeatures(settings) });
   const put = objects.filter((object) => kindOf(object) !== undefined).map(withAge);
-  const refused = core.apply(createMesh(features).apply({ put, mesh, networks: document(networks) }));
+  const refused = core.apply(createMesh(settings).apply({ put, mesh, networks: document(networks) }));
   if (refused.length > 0) {
     const reasons = refused.map(({ error }) => (error instanceof Error ? error.message : String(error)));
     throw new CliError("CLI_REFUSED", reasons.join("\n"));

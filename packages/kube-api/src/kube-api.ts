@@ -51,8 +51,8 @@ const answerMs = 30_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 /** Opens an API server's client; it connects with the first request. Disposing of it closes the connections. */
-export function openKubeApi(config: KubeConfig): KubeApi {
-  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+export function openKubeApi(config: KubeConfig, { requestsAtOnce = 8 } = {}): KubeApi {
+  const agent = new Agent({ keepAlive: true, maxSockets: requestsAtOnce });
   // A watch keeps its connection for minutes: it must not take one from the requests, or from another watch.
   const watching = new Agent();
   const call = <T>(method: string, path: string, body?: unknown, stop?: AbortSignal): Promise<T> =>

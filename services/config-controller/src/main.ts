@@ -13,6 +13,7 @@ import { publishView } from "./app/publishing.ts";
 import { openView } from "./app/view.ts";
 import { runDuties } from "./duties/run-duties.ts";
 import { PublishedConfig } from "./follow/published-config.ts";
+import { StoredObjects } from "./gateway-status/stored-objects.ts";
 import { openLedger } from "./ledger/open-ledger.ts";
 import { declareMetrics } from "./metrics.ts";
 import { type ConfigService, readSettings } from "./settings.ts";
@@ -38,7 +39,8 @@ async function run(service: ConfigService): Promise<void> {
   const published = new PublishedConfig({ bus, seal, log });
   const problems = new ProblemReports();
   const onProblems = () => problems.note();
-  await using view = await openView(service, { certificate, durable, published, onProblems, metrics });
+  const stored = new StoredObjects();
+  await using view = await openView(service, { certificate, durable, published, onProblems, stored, metrics });
   const { sources, store } = view;
   const refused = () => sources.flatMap((source) => source.problems());
   const status = openStatus({
@@ -59,7 +61,8 @@ async function run(service: ConfigService): Promise<void> {
   const api = { ...serving, view: store, order: view.order, metrics: metrics.api };
   const onStatusWritten = () => metrics.statusWrites.add(1);
   const { mesh, proxyConfigs } = view;
-  const duties = { settings, version, mesh, proxyConfigs, status: status.feed, onStatusWritten, bus, published, log };
+  const feeding = { status: status.feed, stored, onStatusWritten, bus, published };
+  const duties = { settings, version, mesh, proxyConfigs, ...feeding, log };
   await service.runParts([
     publishView(service, { connection, view, metrics }),
     watchConditions(sources, health, stop),

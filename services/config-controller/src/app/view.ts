@@ -5,6 +5,7 @@ import { meshConfigKey } from "@flotilla/registry/config";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
 import type { PublishedConfig } from "../follow/published-config.ts";
+import type { StoredObjects } from "../gateway-status/stored-objects.ts";
 import { keyFetcher } from "../issuer-keys/issuer-key-settings.ts";
 import { IssuerKeys, issuerKeysName } from "../issuer-keys/issuer-keys.ts";
 import { type ConfigMetrics, declareObjectsGauge } from "../metrics.ts";
@@ -22,6 +23,8 @@ export interface ViewOptions {
   readonly published: PublishedConfig;
   /** Called when the sources or the view may have other problems. */
   readonly onProblems: () => void;
+  /** Notes the status of objects in Kubernetes. */
+  readonly stored: StoredObjects;
   readonly metrics: ConfigMetrics;
 }
 
@@ -44,7 +47,7 @@ export interface View extends AsyncDisposable {
 /** Waits for what MeshConfig is read from. @throws the reason of the service's signal */
 export async function openView(
   { settings, log, metrics: registry, stop }: ConfigService,
-  { certificate, durable, published, onProblems, metrics }: ViewOptions,
+  { certificate, durable, published, onProblems, stored, metrics }: ViewOptions,
 ): Promise<View> {
   const holding = {
     published: (isWanted: (config: Config) => boolean) =>
@@ -53,7 +56,8 @@ export async function openView(
   };
   await using opened = new AsyncDisposableStack();
   const onKubernetesEvent = (type: string, event: string) => metrics.kubernetesEvents.add(1, { type, event });
-  const options = { settings, certificate, log, onProblems, onKubernetesEvent, durable, holding };
+  const onStored = stored.note.bind(stored);
+  const options = { settings, certificate, log, onProblems, onKubernetesEvent, onStored, durable, holding };
   const opening = await openSources(options, stop);
   for (const source of opening) opened.use(source);
   const order = [...opening.map((source) => source.name), issuerKeysName, credentialsName, lastGoodName];

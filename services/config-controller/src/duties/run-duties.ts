@@ -7,7 +7,8 @@ import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Config, JsonObject } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { PublishedConfig } from "../follow/published-config.ts";
-import { GatewayStatus } from "../gateway-status/gateway-status.ts";
+import { GatewayStatus, writesAtOnce } from "../gateway-status/gateway-status.ts";
+import type { StoredObjects } from "../gateway-status/stored-objects.ts";
 import type { Settings } from "../settings.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
@@ -26,6 +27,8 @@ export interface DutiesOptions {
   readonly proxyConfigs: () => readonly Config[];
   /** Of the objects of the configuration. */
   readonly status: StatusFeed;
+  /** The status of objects in Kubernetes, as far as it is known. */
+  readonly stored: StoredObjects;
   /** The status of an object was written. */
   readonly onStatusWritten: () => void;
   readonly bus: Bus;
@@ -35,12 +38,13 @@ export interface DutiesOptions {
 
 /** Runs until `stop` fires; without a cluster there is nothing to do. @throws KubeError KUBE_CONFIG */
 export async function runDuties(
-  { settings, version, mesh, proxyConfigs, status, onStatusWritten, bus, published, log }: DutiesOptions,
+  { settings, version, mesh, proxyConfigs, status, stored, onStatusWritten, bus, published, log }: DutiesOptions,
   stop: AbortSignal,
 ): Promise<void> {
   const cluster = await clusterOf(settings);
   if (cluster === undefined) return;
   using api = openKubeApi(cluster);
+  using statusApi = openKubeApi(cluster, { requestsAtOnce: writesAtOnce });
   const { namespace, ingressNamespace, revision } = settings;
   const candidate = {
     holder: `${hostname()}-${randomUUID()}`,
@@ -55,7 +59,7 @@ export async function runDuties(
     ...{ namespaces: settings.watchedNamespaces, writesPerSecond: settings.statusWritesPerSecond },
   });
   const gatewayStatus = {
-    ...{ api, bus, published, onWritten: onStatusWritten, log, nowMs: Date.now },
+    ...{ api: statusApi, bus, published, stored, onWritten: onStatusWritten, log, nowMs: Date.now },
     ...{ domain: settings.domain, classes: knownClasses(settings), namespaces: settings.watchedNamespaces },
   };
   const define = async (end: AbortSignal): Promise<void> =>

@@ -6,6 +6,7 @@ import type { KubeApi } from "@flotilla/kube-api";
 import { noopLogger, until } from "@flotilla/runtime";
 import { aLoadBalancer, anObject, publishMesh } from "./gateway-status.fixture.ts";
 import { GatewayStatus } from "./gateway-status.ts";
+import { StoredObjects } from "./stored-objects.ts";
 
 const root = "/apis/gateway.networking.k8s.io/v1";
 const soon = (what: string) => ({ withinMs: 20_000, what, everyMs: 10 });
@@ -28,17 +29,21 @@ interface Status {
 /** Objects by path; `writes` in the order in which they came. */
 function fakeApi(paths: readonly string[]) {
   const objects = new Map<string, { metadata: object; status?: Status }>(paths.map((path) => [path, { metadata: {} }]));
+  const reads: string[] = [];
   const writes: string[] = [];
   const resources = ["gateways", "gatewayclasses", "httproutes"].map((name) => ({ name }));
   const api = {
-    get: async (path: string) => (path === root ? { resources } : structuredClone(objects.get(path))),
+    get: async (path: string) => {
+      if (path !== root) reads.push(path);
+      return path === root ? { resources } : structuredClone(objects.get(path));
+    },
     apply: async (path: string, { status }: { readonly status: Status }) => {
       const object = path.replace(/\/status$/, "");
       writes.push(object);
       objects.set(object, { metadata: {}, status });
     },
   };
-  return { api: api as unknown as KubeApi, objects, writes };
+  return { api: api as unknown as KubeApi, objects, reads, writes };
 }
 
 const gatewayPath = `${root}/namespaces/infra/gateways/edge`;
@@ -112,3 +117,29 @@ test("each object's own status names what is wrong with it, and is written once"
     await running;
   }
 });
+
+const cases = [
+  { name: "is written without asking for what is known", known: { metadata: { resourceVersion: "7" } }, reads: 0 },
+  { name: "is asked for where nothing is known", known: undefined, reads: 1 },
+];
+for (const { name, known, reads: asked } of cases)
+  test(`the status of a route ${name}`, async () => {
+    const path = routePath("one");
+    const { api, objects, reads } = fakeApi([path]);
+    await using mesh = await publishMesh(`stored-${asked}`);
+    await mesh.put(gateway, route("one", "web"), ...aLoadBalancer("shop", "web", "192.0.2.1"));
+    const stored = new StoredObjects();
+    if (known !== undefined) stored.note({ kind: "HTTPRoute", namespace: "shop", name: "one" }, known);
+    const stop = new AbortController();
+    const options = { api, domain: "cluster.local", classes: defaultClassSettings, namespaces: [], log: noopLogger };
+    const running = new GatewayStatus({ ...options, ...mesh, stored, onWritten: () => undefined, nowMs: Date.now }).run(
+      stop.signal,
+    );
+    try {
+      await until(() => objects.get(path)?.status?.parents?.length === 1, soon("the route has a status"));
+      assert.equal(reads.filter((one) => one === path).length, asked);
+    } finally {
+      stop.abort();
+      await running;
+    }
+  });

@@ -16,6 +16,7 @@ import { type StatusFields, statusQuery } from "./gateway-queries.ts";
 import { isWritten, stampedStatus } from "./gateway-status-merge.ts";
 import { keepPoolService } from "./pool-service.ts";
 import { followServices, ServiceTable } from "./service-facts.ts";
+import { type StoredObject, StoredObjects } from "./stored-objects.ts";
 
 export interface GatewayStatusOptions {
   readonly api: KubeApi;
@@ -26,18 +27,16 @@ export interface GatewayStatusOptions {
   readonly classes: GatewayClassSettings;
   /** Namespaces that are read; empty: all. */
   readonly namespaces: readonly string[];
+  /** What is known of the API server's objects without asking. */
+  readonly stored?: StoredObjects;
   readonly onWritten: () => void;
   readonly log: Logger;
   readonly nowMs: () => number;
 }
 
-interface StoredObject {
-  readonly metadata: { readonly generation?: number; readonly resourceVersion?: string; readonly uid?: string };
-  readonly status?: unknown;
-}
-
 const fieldManager = "flotilla-gateway-status";
-const writesAtOnce = 8;
+/** As many as the client has connections for. */
+export const writesAtOnce = 24;
 const retryMs = 2_000;
 /** After a kind was looked for in vain. */
 const kindsAgainMs = 10_000;
@@ -48,17 +47,21 @@ export class GatewayStatus {
   readonly #options: GatewayStatusOptions;
   readonly #graph = new Graph<Nobody>();
   readonly #inputs = new GatewayInputs(this.#graph);
+  readonly #stored: StoredObjects;
   readonly #wakeup = new Wakeup();
   readonly #observed = new Map<string, Observation<StatusFields | undefined>>();
   /** When objects are to be looked at, by their key; in order of the time but for those that gather. */
   readonly #due = new Map<string, number>();
   /** What was found or written last. */
   readonly #written = new Map<string, string>();
+  /** An object has one write at a time. */
+  readonly #writing = new Map<string, Promise<void>>();
   #places: Promise<ReadonlyMap<string, string>> | undefined;
   #placesAtMs = 0;
 
   constructor(options: GatewayStatusOptions) {
     this.#options = options;
+    this.#stored = options.stored ?? new StoredObjects();
     this.#graph.set(inputs.domain, options.domain);
     this.#graph.set(inputs.classes, builtInClasses(options.classes));
   }
@@ -120,27 +123,53 @@ export class GatewayStatus {
   }
 
   async #writeDue(stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      const now = this.#options.nowMs();
-      const ready = [...this.#due].filter(([, dueMs]) => dueMs <= now).map(([text]) => text);
-      for (let at = 0; at < ready.length && !stop.aborted; at += writesAtOnce)
-        await Promise.all(ready.slice(at, at + writesAtOnce).map((text) => this.#lookAt(text)));
-      if (ready.length === 0) await this.#wakeup.wait(stop, this.#waitMs);
+    let failure: { readonly cause: unknown } | undefined;
+    while (!stop.aborted && failure === undefined) {
+      const text = this.#takeDue();
+      if (text === undefined) {
+        await this.#wakeup.wait(stop, this.#waitMs);
+        continue;
+      }
+      const work = this.#lookAt(text).catch((cause: unknown) => {
+        failure ??= { cause };
+      });
+      this.#writing.set(
+        text,
+        work.finally(() => {
+          this.#writing.delete(text);
+          this.#wakeup.wake();
+        }),
+      );
     }
+    await Promise.all(this.#writing.values());
+    if (failure !== undefined) throw failure.cause;
   }
 
-  /** Until the next of those that wait is due. */
+  /** The next that is due, and not being written. */
+  #takeDue(): string | undefined {
+    if (this.#writing.size >= writesAtOnce) return undefined;
+    const now = this.#options.nowMs();
+    for (const [text, dueMs] of this.#due) {
+      if (dueMs > now || this.#writing.has(text)) continue;
+      this.#due.delete(text);
+      return text;
+    }
+    return undefined;
+  }
+
+  /** Until the next of those that wait is due; undefined: until something changes, or a write ends. */
   get #waitMs(): number | undefined {
-    if (this.#due.size === 0) return undefined;
-    return Math.max(1, Math.min(...this.#due.values()) - this.#options.nowMs());
+    if (this.#writing.size >= writesAtOnce) return undefined;
+    const waiting = [...this.#due].flatMap(([text, dueMs]) => (this.#writing.has(text) ? [] : dueMs));
+    return waiting.length === 0 ? undefined : Math.max(1, Math.min(...waiting) - this.#options.nowMs());
   }
 
   async #lookAt(text: string): Promise<void> {
-    this.#due.delete(text);
     try {
       await this.#write(text);
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
+      this.#stored.forget(text);
       const { log } = this.#options;
       if (error.code === "KUBE_CONFLICT") log.debug("a status changed meanwhile, trying again", { object: text });
       else log.warn("the status of an object is not written, trying again", { object: text, error });
@@ -161,19 +190,24 @@ export class GatewayStatus {
     const path = await this.#pathOf(key);
     if (path === undefined) return this.#note(text, kindsAgainMs);
     const { api, nowMs, onWritten } = this.#options;
-    const stored = await api.get<StoredObject>(path);
+    const now = new Date(nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+    const wanted = ({ metadata, status }: StoredObject) =>
+      stampedStatus(fields, status, { generation: generation ?? metadata.generation, now });
+    // What was noted may be an object of the same name from before: it is enough to write, and too little to leave it.
+    const known = this.#stored.get(text);
+    const isBehind = known !== undefined && !isWritten(wanted(known), known.status);
+    const stored = isBehind ? known : await api.get<StoredObject>(path);
     if (stored === undefined) return;
     const { uid = "" } = stored.metadata;
     if (isPool && hasEntries(fields)) await keepPoolService(this.#options, object as Config<InferencePoolSpec>, uid);
-    const now = new Date(nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
-    const status = stampedStatus(fields, stored.status, { generation: generation ?? stored.metadata.generation, now });
+    const status = wanted(stored);
     if (!isWritten(status, stored.status)) {
       const { kind = "" } = kindNamed(key.kind) ?? {};
       // With its version: an entry that another controller writes meanwhile is not lost.
       const { resourceVersion } = stored.metadata;
       const metadata = { name: key.name, ...(key.namespace !== "" && { namespace: key.namespace }), resourceVersion };
       const body = { apiVersion: apiVersionOf(path), kind, metadata, status };
-      await api.apply(`${path}/status`, body, { fieldManager, force: true });
+      this.#stored.note(key, await api.apply<StoredObject>(`${path}/status`, body, { fieldManager, force: true }));
       onWritten();
     }
     this.#written.set(text, said);

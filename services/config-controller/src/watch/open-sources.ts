@@ -29,6 +29,8 @@ interface SourcesOptions {
   readonly onProblems: () => void;
   /** Called for each object of a cluster that is in force and is added, changed or deleted. */
   readonly onKubernetesEvent?: KubernetesOptions["onEvent"];
+  /** Called with each object of a cluster as its API server has it; undefined: it is gone. */
+  readonly onStored?: KubernetesOptions["onStored"];
   readonly durable?: DurableStore | undefined;
   /** Without it, a directory that has become empty is taken over at once. */
   readonly holding?: {
@@ -122,7 +124,7 @@ function mcp(
 }
 
 function kubernetes(
-  { settings, log, onProblems, onKubernetesEvent: onEvent }: SourcesOptions,
+  { settings, log, onProblems, onKubernetesEvent: onEvent, onStored }: SourcesOptions,
   openApi: (() => KubeApi) | undefined,
   alsoIgnored: readonly string[] = [],
 ): readonly ConfigSource[] {
@@ -130,7 +132,7 @@ function kubernetes(
   const { revision, watchedNamespaces: namespaces, ignoredResources, includedResources: included } = settings;
   const scope = { namespaces, ignored: [...ignoredResources, ...alsoIgnored], included };
   const common = { admission: configAdmission(), revision, log, nowMs: Date.now, random: Math.random, onProblems };
-  return [kubernetesConfig({ api: openApi(), scope, ...common, onEvent })];
+  return [kubernetesConfig({ api: openApi(), scope, ...common, onEvent, ...(onStored && { onStored }) })];
 }
 
 /** An entry may stand twice. */

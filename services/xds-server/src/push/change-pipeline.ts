@@ -131,7 +131,8 @@ function urgencyOf({ cause }: { readonly cause: Cause }): Urgency {
 
 /**
  * When changes are applied. In a quiet mesh the first one leaves at once; those that follow within the gap
- * merge and leave at its end, unless what left concerned nobody, as the first half of a change in two parts may; under lasting churn, or while streams still work off the last batch, the gap grows up to a limit.
+ * merge and leave at its end, unless what left concerned nobody, as the first half of a change in two parts may; under lasting churn the gap
+ * is a multiple of the work that a batch makes, and while streams still work off the last batch it grows, up to a limit.
  * An urgent change takes everything before it along, so that nothing is ever applied out of order.
  */
 export interface DebounceOptions<Item> {
@@ -146,6 +147,9 @@ export interface DebounceOptions<Item> {
   readonly urgentGapMs: number;
 }
 
+/** Under lasting churn: the gap over the work of the process since the last batch left. */
+const gapPerWork = 3;
+
 export const defaultDebounce = { minGapMs: 10, maxGapMs: 1_000, urgentGapMs: 5 } as const;
 
 export class Debouncer<Item> implements Disposable {
@@ -154,6 +158,8 @@ export class Debouncer<Item> implements Disposable {
   #urgency: Urgency = "normal";
   #firstAt = 0;
   #flushedAt = Number.NEGATIVE_INFINITY;
+  /** What the process had worked when the last batch left. */
+  #workedMs = 0;
   #gapMs: number;
   #isDelayed = false;
   #timer: { cancel(): void } | undefined;
@@ -236,11 +242,14 @@ export class Debouncer<Item> implements Disposable {
   }
 
   #flush(now: number): void {
-    const { flush, minGapMs, maxGapMs } = this.#options;
+    const { clock, flush, minGapMs, maxGapMs } = this.#options;
     const items = this.#items;
     const urgency = this.#urgency;
+    const workedMs = clock.worked();
     // Whether this batch had to wait distinguishes churn from quiet.
-    this.#gapMs = this.#isDelayed ? Math.min(this.#gapMs * 2, maxGapMs) : minGapMs;
+    const wantedMs = this.#isDelayed ? (workedMs - this.#workedMs) * gapPerWork : 0;
+    this.#gapMs = Math.min(Math.max(wantedMs, minGapMs), maxGapMs);
+    this.#workedMs = workedMs;
     this.#items = [];
     this.#isDelayed = false;
     this.#urgency = "normal";

@@ -15,6 +15,8 @@ interface Case {
   readonly name: string;
   readonly offers: readonly Offer[];
   readonly busyUntil?: number;
+  /** What the process works for each batch. */
+  readonly workMs?: number;
   /** Batches that left before this moment concerned no stream. */
   readonly idleUntil?: number;
   readonly batches: readonly Batch[];
@@ -54,28 +56,51 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: "under churn the gap grows, up to its limit",
-    offers: every(1, 400),
+    name: "under churn whose batches make little work the gap stays",
+    offers: every(1, 35),
+    workMs: 2,
     batches: [
       [0, 1],
       [10, 10],
-      [30, 20],
-      [70, 40],
-      [150, 80],
-      [250, 100],
-      [350, 100],
-      [450, 49],
+      [20, 10],
+      [30, 10],
+      [40, 4],
+    ],
+  },
+  {
+    name: "under churn the gap is a multiple of the work",
+    offers: every(1, 100),
+    workMs: 10,
+    batches: [
+      [0, 1],
+      [10, 10],
+      [40, 30],
+      [70, 30],
+      [100, 29],
+    ],
+  },
+  {
+    name: "however much work there is the gap has a limit",
+    offers: every(1, 250),
+    workMs: 500,
+    batches: [
+      [0, 1],
+      [10, 10],
+      [110, 100],
+      [210, 100],
+      [310, 39],
     ],
   },
   {
     name: "after churn a quiet mesh is quick again",
-    offers: [...every(1, 40), { at: 500 }, { at: 800 }],
+    offers: [...every(1, 40), { at: 500 }, { at: 503 }, { at: 800 }],
+    workMs: 10,
     batches: [
       [0, 1],
       [10, 10],
-      [30, 20],
-      [70, 9],
+      [40, 29],
       [500, 1],
+      [510, 1],
       [800, 1],
     ],
   },
@@ -102,7 +127,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("debounce", () => {
-  for (const { name, offers, busyUntil = 0, idleUntil = 0, batches } of cases) {
+  for (const { name, offers, busyUntil = 0, workMs = 0, idleUntil = 0, batches } of cases) {
     it(name, async () => {
       const clock = new FakeClock();
       const seen: Batch[] = [];
@@ -112,6 +137,7 @@ describe("debounce", () => {
         isBusy: () => clock.now() < busyUntil,
         flush: (items, urgency) => {
           seen.push(urgency === "urgent" ? [clock.now(), items.length, urgency] : [clock.now(), items.length]);
+          clock.work(workMs);
           return clock.now() >= idleUntil;
         },
       };

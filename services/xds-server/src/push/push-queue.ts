@@ -150,6 +150,8 @@ interface Flight {
 export interface PushClock {
   /** Milliseconds; monotonic. */
   now(): number;
+  /** How long the process has worked until now, in milliseconds: what it waited for is left out. */
+  worked(): number;
   /** After pending IO. */
   soon(task: () => void): void;
   after(ms: number, task: () => void): { cancel(): void };
@@ -157,6 +159,7 @@ export interface PushClock {
 
 export const systemClock: PushClock = {
   now: () => performance.now(),
+  worked: () => performance.eventLoopUtilization().active,
   soon: (task) => void setImmediate(task),
   after: (ms, task) => {
     // What waits for time alone keeps no process.

@@ -1,10 +1,12 @@
 /**
  * How far one stream is: what was sent and answered last for each type, which changes made the rest stale, and up to which position
  * in the fleet's sequence its client has answered everything.
+ * How long its next push waits for the answer to the last.
  */
 
 import type { AppliedSet } from "@flotilla/model";
-import type { StreamState, TurnMessage } from "@flotilla/xds";
+import { typeUrl } from "@flotilla/proto";
+import { isAnswer, type StreamState, type TurnMessage } from "@flotilla/xds";
 import type { DeliveryTracker } from "./deliveries.ts";
 import type { EncodedMessage } from "./message-cache.ts";
 import { Receipts } from "./receipts.ts";
@@ -128,5 +130,34 @@ class StaleCauses {
   settled(isDue: (typeUrl: string) => boolean): void {
     for (const [typeUrl, applied] of this.#byType)
       if (applied !== undefined && !isDue(typeUrl)) this.#byType.set(typeUrl, undefined);
+  }
+}
+
+/** A message of these may take a client long: pushes meanwhile would only queue there, and all of them fit into one. */
+const pacedTypes: ReadonlySet<string> = new Set([typeUrl.cluster, typeUrl.listener, typeUrl.route]);
+
+/** Pushes in the client's own pace: the next one of a type leaves when the last one is answered, or after a while without an answer. */
+export class Pacing {
+  readonly #waitMs: number;
+  readonly #sentAtMs = new Map<string, number>();
+
+  constructor(waitMs: number) {
+    this.#waitMs = waitMs;
+  }
+
+  sent(type: string, nowMs: number): void {
+    if (pacedTypes.has(type)) this.#sentAtMs.set(type, nowMs);
+  }
+
+  /** When the next push may leave although nothing is answered until then; undefined: something is due that waits for no answer. */
+  waitsUntil({ types }: StreamState, nowMs: number): number | undefined {
+    let until: number | undefined;
+    for (const [type, { due, outstanding }] of types) {
+      if (due === undefined) continue;
+      const endMs = (this.#sentAtMs.get(type) ?? Number.NEGATIVE_INFINITY) + this.#waitMs;
+      if (isAnswer(due) || outstanding.length === 0 || endMs <= nowMs) return undefined;
+      until = Math.min(until ?? endMs, endMs);
+    }
+    return until;
   }
 }

@@ -32,6 +32,8 @@ export interface StreamContext {
 export interface StreamLimits extends RequestLimits {
   /** How long pushes wait for the client to take what they build on. */
   readonly orderWaitMs: number;
+  /** How long a push waits for the answer to the last message of its type. */
+  readonly paceWaitMs: number;
   /** A client that takes no byte for this long is closed. */
   readonly stuckMs: number;
   /** After resources could not be made. */
@@ -40,6 +42,7 @@ export interface StreamLimits extends RequestLimits {
 
 export const defaultStreamLimits: StreamLimits = {
   orderWaitMs: 5_000,
+  paceWaitMs: 1_000,
   stuckMs: 30_000,
   retryMs: 1_000,
   // Envoy subscribes to ten at most.

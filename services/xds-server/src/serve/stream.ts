@@ -21,7 +21,7 @@ import {
 import type { Pushable, Urgency } from "../push/push-queue.ts";
 import { AnswerQueue, maxOpenQuestions } from "./debug-answers.ts";
 import { type Wire, Writer } from "./message-cache.ts";
-import { Progress } from "./progress.ts";
+import { Pacing, Progress } from "./progress.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import { type StreamContext, TurnTimer } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
@@ -53,6 +53,7 @@ export class Stream implements Pushable {
   readonly #writer: Writer;
   readonly #answers: AnswerQueue;
   readonly #timer: TurnTimer;
+  readonly #pacing: Pacing;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
   #isClosed = false;
@@ -68,6 +69,7 @@ export class Stream implements Pushable {
     this.#progress = new Progress(context, connectedAtMs);
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     this.#timer = new TurnTimer(context.now, () => this.#onTime());
+    this.#pacing = new Pacing(context.limits.paceWaitMs);
     this.#writer = new Writer({
       ...{ wire, deadlines: context.writes, metrics: context.metrics, now: context.now },
       onStuck: () => this.#endStuck(context.limits.stuckMs),
@@ -110,6 +112,11 @@ export class Stream implements Pushable {
     if (this.#isClosed || this.#writer.isBusy) return undefined;
     const { states, bodies, limits, now } = this.#context;
     const startedAt = now();
+    const pacedUntilMs = this.#pacing.waitsUntil(this.#state, startedAt);
+    if (pacedUntilMs !== undefined) {
+      this.#timer.wakeAt(pacedUntilMs);
+      return undefined;
+    }
     const turn = states.takeTurn(this.#state, {
       form: this.#form,
       bodies,
@@ -161,6 +168,7 @@ export class Stream implements Pushable {
     const message = cache.encode(this.#form, body, version, last.serial);
     const { frame, nonce } = message;
     this.#step({ type: "sent", typeUrl, set, body, nonce, again });
+    this.#pacing.sent(typeUrl, this.#context.now());
     const bytes = frame.length - frameHeadBytes;
     const receipt = this.#progress.sent(turn, message, bytes);
     metrics.sent(typeUrl, bytes);

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
+import { type KubeApi, KubeError, type KubeObject, mirror } from "@flotilla/kube-api";
 import { until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
 
@@ -108,17 +108,46 @@ interface Stored extends KubeObject {
   };
 }
 
-/** Undefined: the Gateway has no status yet. */
-export async function attachedRoutes(api: KubeApi): Promise<number | undefined> {
-  return (await api.get<Stored>(`${home}/gateways/edge`))?.status?.listeners?.[0]?.attachedRoutes;
-}
+/** The status of the routes and of the Gateway as a watch sees them: asking again and again would keep the API server busy. */
+export class SeenStatuses implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  readonly #accepted = new Set<string>();
+  readonly #following: Promise<unknown>;
+  #attached: number | undefined;
 
-/** How many routes are accepted. */
-export async function acceptedRoutes(api: KubeApi): Promise<number> {
-  const { items = [] } = (await api.get<{ readonly items: readonly Stored[] }>(`${home}/httproutes`)) ?? {};
-  const isAccepted = ({ status }: Stored) =>
-    status?.parents?.some(({ conditions }) =>
-      conditions.some(({ type, status: value }) => type === "Accepted" && value === "True"),
-    );
-  return items.filter(isAccepted).length;
+  constructor(api: KubeApi) {
+    this.#following = Promise.all([
+      this.#follow(api, `${home}/httproutes`, (name, { status }) => {
+        const conditions = status?.parents?.flatMap((parent) => parent.conditions) ?? [];
+        if (conditions.some(({ type, status: value }) => type === "Accepted" && value === "True"))
+          this.#accepted.add(name);
+      }),
+      this.#follow(api, `${home}/gateways`, (_, { status }) => {
+        this.#attached = status?.listeners?.[0]?.attachedRoutes;
+      }),
+    ]);
+  }
+
+  /** How many routes are accepted. */
+  get accepted(): number {
+    return this.#accepted.size;
+  }
+
+  /** Undefined: the Gateway has no status yet. */
+  get attached(): number | undefined {
+    return this.#attached;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#following;
+  }
+
+  async #follow(api: KubeApi, path: string, note: (name: string, object: Stored) => void): Promise<void> {
+    const onState = () => undefined;
+    for await (const event of mirror<Stored>(api, { path, random: Math.random, onState }, this.#stop.signal)) {
+      const objects = event.type === "list" ? event.objects : event.type === "put" ? [event.object] : [];
+      for (const object of objects) note(object.metadata.name ?? "", object);
+    }
+  }
 }

@@ -1,8 +1,8 @@
 /** Follows one list of objects, and knows whether what is known of it is all there is. */
 
 import type { Kind } from "@flotilla/kinds";
-import { type KubeApi, KubeError, mirror } from "@flotilla/kube-api";
-import type { ConfigChange, KubeObject } from "@flotilla/model";
+import { type KubeApi, KubeError, type MirrorEvent, mirror } from "@flotilla/kube-api";
+import type { ConfigChange, ConfigKey, KubeObject } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
 import { KindTable, type KindTableOptions, nameOf } from "./kind-table.ts";
 import type { ServedKind } from "./served-kinds.ts";
@@ -13,6 +13,8 @@ interface KindFollowerOptions extends KindTableOptions {
   readonly nowMs: () => number;
   /** What is in force changed; `changes` may be empty. */
   readonly onChange: (changes: readonly ConfigChange[]) => void;
+  /** Called with each object as the API server has it, its status included; undefined: it is gone. */
+  readonly onStored?: (key: ConfigKey, object: KubeObject | undefined) => void;
   /** Its definition is being deleted, and with it every object; following has ended. */
   readonly onGoing: () => void;
   /** It cannot be read, or undefined: it can. */
@@ -96,6 +98,7 @@ export class KindFollower {
       if (until.aborted) return;
       // Items of a list may not say what they are.
       const named = (object: KubeObject): KubeObject => ({ ...object, kind: kind.kind });
+      this.#noteStored(kind.name, event);
       if (event.type === "delete") {
         if (await this.#definition.isGoing(kind)) return onGoing();
         onChange(this.#table.delete(event.object));
@@ -103,6 +106,15 @@ export class KindFollower {
         this.#spared.delete(nameOf(event.object));
         onChange(this.#table.put(named(event.object)));
       } else await this.#onList(event.objects.map(named), until);
+    }
+  }
+
+  #noteStored(kind: string, event: MirrorEvent<KubeObject>): void {
+    const { onStored } = this.#options;
+    if (onStored === undefined) return;
+    for (const object of event.type === "list" ? event.objects : [event.object]) {
+      const { namespace = "", name = "" } = object.metadata;
+      onStored({ kind, namespace, name }, event.type === "delete" ? undefined : object);
     }
   }
 

@@ -1,6 +1,6 @@
 /** One follower for each list of objects that the API server serves; kinds come and go while it runs. */
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
-import type { ConfigChange } from "@flotilla/model";
+import type { ConfigChange, ConfigKey, KubeObject } from "@flotilla/model";
 import { delay, type Logger } from "@flotilla/runtime";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import { KindFollower } from "./kind-follower.ts";
@@ -20,6 +20,7 @@ export interface KindFollowersOptions {
   readonly random: () => number;
   /** Something changed; `changes` may be empty. */
   readonly onChange: (changes: readonly ConfigChange[]) => void;
+  readonly onStored?: (key: ConfigKey, object: KubeObject | undefined) => void;
   /** What is refused is different. */
   readonly onProblems: () => void;
   readonly onEvent?: ((kind: string, event: ObjectEvent) => void) | undefined;

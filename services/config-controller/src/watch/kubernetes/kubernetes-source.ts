@@ -3,7 +3,7 @@
  * an API server that is away, or refuses a kind, takes nothing out of force.
  */
 import type { KubeApi } from "@flotilla/kube-api";
-import { type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
+import { type ConfigChange, type ConfigKey, configKeyText, type KubeObject } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
 import { type Admission, PendingChanges, type SourceProblem } from "@flotilla/sources";
 import type { ConfigGroup, ConfigSource } from "../config-source.ts";
@@ -24,6 +24,8 @@ export interface KubernetesOptions {
   readonly onProblems: () => void;
   /** An object that is in force was added, changed or deleted. */
   readonly onEvent?: ((kind: string, event: ObjectEvent) => void) | undefined;
+  /** Called with each object as the API server has it, its status included; undefined: it is gone. */
+  readonly onStored?: (key: ConfigKey, object: KubeObject | undefined) => void;
   /** How often the API server is asked which kinds it serves. */
   readonly discoverMs?: number;
   /** The objects of a kind that is served no more stay in force for this long: CRDs are replaced by being deleted first. */

@@ -3,12 +3,19 @@ import type { PushClock } from "../push-queue.ts";
 
 export class FakeClock implements PushClock {
   #now = 0;
+  #worked = 0;
   #tasks: { readonly at: number; readonly order: number; readonly run: () => void }[] = [];
   #order = 0;
 
   readonly now = (): number => this.#now;
+  readonly worked = (): number => this.#worked;
   readonly soon = (run: () => void): void => void this.#add(0, run);
   readonly after = (ms: number, run: () => void): { cancel(): void } => this.#add(ms, run);
+
+  /** Work that other tasks see as none of their time. */
+  work(ms: number): void {
+    this.#worked += ms;
+  }
 
   /** Work that takes time. */
   spend(ms: number): void {

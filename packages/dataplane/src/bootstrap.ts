@@ -4,7 +4,7 @@ import type { JsonObject } from "@flotilla/proto";
 import { proofOf, type SecureChannel, tlsTowards } from "./secure-channel.ts";
 
 export interface EnvoyNode {
-  readonly type?: "sidecar" | "router";
+  readonly type?: "sidecar" | "router" | "waypoint";
   /** Pod name, without namespace. */
   readonly name: string;
   readonly namespace: string;
@@ -33,6 +33,14 @@ export interface BootstrapOptions {
   readonly adminPort: number;
 }
 
+/** HBONE leads connections through listeners within Envoy. */
+const internalListeners: JsonObject = {
+  name: "envoy.bootstrap.internal_listener",
+  typed_config: {
+    "@type": "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener",
+  },
+};
+
 const http2Options: JsonObject = {
   "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
     "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
@@ -59,6 +67,7 @@ export function envoyBootstrap({
     node: nodeOf(node),
     admin: { address: socketAddress("127.0.0.1", adminPort) },
     dynamic_resources: { ads_config: ads, cds_config: overAds, lds_config: overAds },
+    bootstrap_extensions: [internalListeners],
     static_resources: {
       clusters: [
         { ...grpcCluster("xds-grpc", hostAndPort(discoveryAddress)), ...(secure && tlsTowards(secure)) },

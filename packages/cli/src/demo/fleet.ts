@@ -12,6 +12,7 @@ import {
   serveSecrets,
   startEchoServer,
   startEnvoy,
+  type WorkloadCertificate,
 } from "@flotilla/dataplane";
 import type { Layout } from "../layout.ts";
 import { paths } from "../layout.ts";
@@ -94,8 +95,16 @@ async function discovery({ type, namespace, serviceAccount }: EnvoyNode, layout:
 
 /** What pilot-agent does for an Envoy: a certificate by token, served beside it. */
 async function serveCertificate(node: EnvoyNode, socket: string, layout: Layout): Promise<SdsServer> {
+  return serveSecrets(socket, await workloadCertificate(node, layout));
+}
+
+/** The certificate that ca issues to an account. */
+export async function workloadCertificate(
+  { namespace, serviceAccount }: Pick<EnvoyNode, "namespace" | "serviceAccount">,
+  layout: Layout,
+): Promise<WorkloadCertificate> {
   const issuer = await openLocalIssuer(layout.workDir);
-  const token = await issuer.mintToken({ namespace: node.namespace, serviceAccount: node.serviceAccount });
+  const token = await issuer.mintToken({ namespace, serviceAccount });
   const material = await requestCertificate({
     address: `127.0.0.1:${layout.ports.ca}`,
     serverName: "flotilla-ca.istio-system.svc",
@@ -105,5 +114,5 @@ async function serveCertificate(node: EnvoyNode, socket: string, layout: Layout)
     keyType: "ecdsa-p256",
     ttlMs: 86_400_000,
   });
-  return serveSecrets(socket, { chain: material.chainPem, key: material.keyPem, roots: material.rootsPem });
+  return { chain: material.chainPem, key: material.keyPem, roots: material.rootsPem };
 }

@@ -1,7 +1,7 @@
 /** What tests and benches start and look at: control planes, the demo's data plane, requests through it. */
 export { run } from "../command-line.ts";
 export { binomialBounds } from "../demo/checks.ts";
-export { type Fleet, startBackends, startFleet, startProxy } from "../demo/fleet.ts";
+export { type Fleet, startBackends, startFleet, startProxy, workloadCertificate } from "../demo/fleet.ts";
 export { copySample, type MeshFolder } from "../demo/mesh-folder.ts";
 export { call, countVersions } from "../demo/requests.ts";
 export { type Layout, paths } from "../layout.ts";

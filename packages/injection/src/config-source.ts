@@ -125,10 +125,11 @@ export async function builtInDocuments(): Promise<{ readonly config: string; rea
 /** The built-in configuration is a template for each role of a proxy, and nothing that a user would have to know. */
 async function readBuiltIn(): Promise<string> {
   const read = async (name: string) => [name, await readFile(builtIn(`${name}.yaml`), "utf8")] as const;
-  const templates = await Promise.all(["sidecar", "gateway", "kube-gateway"].map(read));
+  const templates = Object.fromEntries(await Promise.all(["sidecar", "gateway", "kube-gateway"].map(read)));
   return JSON.stringify({
     policy: "enabled",
     defaultTemplates: ["sidecar"],
-    templates: Object.fromEntries(templates),
+    // One file for whatever is deployed for a Gateway; installations of Istio have two.
+    templates: { ...templates, waypoint: templates["kube-gateway"] },
   });
 }

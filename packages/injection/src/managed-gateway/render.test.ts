@@ -11,7 +11,7 @@ import { keepSelector, type ManagedGatewayInputs, type ManagedGatewaySettings, r
 import { servicePorts } from "./service-ports.ts";
 
 const builtIn = (file: string): string => readFileSync(new URL(`../templates/${file}`, import.meta.url), "utf8");
-const templates = { "kube-gateway": builtIn("kube-gateway.yaml") };
+const templates = { "kube-gateway": builtIn("kube-gateway.yaml"), waypoint: builtIn("kube-gateway.yaml") };
 const config = parseInjectionConfig(JSON.stringify({ templates }), builtIn("values.json"));
 const classes = builtInClasses({
   ...{ defaultClass: "istio", defaultController: "istio.io/gateway-controller" },
@@ -94,6 +94,33 @@ describe("what is deployed for a Gateway", () => {
     assert.deepEqual(teams(gatewayOf(own)), ["a", undefined]);
     assert.deepEqual(teams(gatewayOf(own), false), [undefined, undefined]);
     assert.deepEqual(teams(gatewayOf(own, { infrastructure })), ["b", undefined]);
+  });
+
+  it("is a waypoint for its class, which no ztunnel redirects and callers find nearby", () => {
+    const listeners = [{ name: "mesh", port: 15_008, protocol: "HBONE" }];
+    const gateway = gatewayOf({ name: "way" }, { gatewayClassName: "istio-waypoint", listeners });
+    const rules = classes.get("istio-waypoint") as GatewayClassRules;
+    const objects = rendered(gateway, { more: { rules }, set: { ...settings, waypoints: true } });
+    for (const object of objects.values()) {
+      const { name, labels } = metadataOf(object);
+      assert.deepEqual([name, labels?.["gateway.istio.io/managed"]], ["way", "istio.io-mesh-controller"]);
+    }
+    const service = objects.get("Service");
+    assert.equal(metadataOf(service)["annotations"]?.["networking.istio.io/traffic-distribution"], "PreferClose");
+    assert.deepEqual(specOf(service)["ports"], [
+      { name: "status-port", port: 15_021, protocol: "TCP", appProtocol: "tcp" },
+      { name: "mesh", port: 15_008, protocol: "TCP", appProtocol: "hbone" },
+    ]);
+    const { metadata, spec } = specOf(objects.get("Deployment"))["template"] as {
+      readonly metadata: { readonly labels: Json };
+      readonly spec: { readonly containers: readonly { readonly args: readonly string[] }[]; readonly securityContext?: Json };
+    };
+    assert.equal(metadata.labels["istio.io/dataplane-mode"], "none");
+    assert.deepEqual(spec.containers[0]?.args.slice(0, 6), [
+      ...["proxy", "waypoint", "--domain", "$(POD_NAMESPACE).svc.cluster.local"],
+      ...["--serviceCluster", "way.$(POD_NAMESPACE)"],
+    ]);
+    assert.equal(spec.securityContext, undefined);
   });
 
   it("takes one address as that of the load balancer", () => {

@@ -36,6 +36,21 @@ export const gatewaySettings = {
     default: true,
     sentence: "Gateways of the class istio-remote are ways into other networks.",
   }),
+  ambient: flag({
+    env: "PILOT_ENABLE_AMBIENT",
+    default: false,
+    sentence: "The mesh has ztunnels and waypoints: bindings to waypoints have a status, and waypoints are deployed.",
+  }),
+  deploysWaypoints: flag({
+    env: "PILOT_ENABLE_AMBIENT_WAYPOINTS",
+    default: true,
+    sentence: "With PILOT_ENABLE_AMBIENT, Gateways of the class istio-waypoint get a Deployment and a Service.",
+  }),
+  ambientMultiNetwork: flag({
+    env: "AMBIENT_ENABLE_MULTI_NETWORK",
+    default: false,
+    sentence: "With PILOT_ENABLE_AMBIENT, Gateways of the class istio-east-west get a Deployment and a Service.",
+  }),
   clusterId: text({
     env: "CLUSTER_ID",
     default: "Kubernetes",
@@ -54,7 +69,11 @@ export function knownClasses({
   return { ...defaultClassSettings, defaultClass, defaultController, multiNetwork };
 }
 
-/** Classes that are made and deployed for: waypoints are not served yet (docs/gaps.md). */
+/** Classes that are made and deployed for. */
 export function deployedClasses(settings: GatewaySettings): GatewayClassSettings {
-  return { ...knownClasses(settings), waypoints: false, ambientMultiNetwork: false };
+  const { ambient, deploysWaypoints, ambientMultiNetwork } = settings;
+  return {
+    ...knownClasses(settings),
+    ...{ waypoints: ambient && deploysWaypoints, ambientMultiNetwork: ambient && ambientMultiNetwork },
+  };
 }

@@ -72,6 +72,8 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
       spec: { ports: [{ port: 8080 }] },
     });
     await api.create(gateways, gateway("web"));
+    const mesh = { name: "mesh", port: 15_008, protocol: "HBONE" };
+    await api.create(gateways, gateway("waypoint", { gatewayClassName: "istio-waypoint", listeners: [mesh] }));
     await api.create(gateways, gateway("taken"));
     await api.create(gateways, gateway("existing", { addresses: [{ type: "Hostname", value: "edge.default.svc" }] }));
     await api.create(gateways, gateway("foreign", { gatewayClassName: "another" }));
@@ -80,13 +82,15 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
 
     const stop = new AbortController();
     const followed = { mesh: () => defaultMeshConfig, proxyConfigs: () => [] };
-    const options = { api, settings: readSettings({}), ...followed, log: noopLogger };
+    const options = { api, settings: readSettings({ PILOT_ENABLE_AMBIENT: "true" }), ...followed, log: noopLogger };
     const running = runGateways(options, stop.signal);
     await eventually("the class is made", async () => {
       const made = await api.get<Found>(`${root}/gatewayclasses/istio`);
       return made?.spec.controllerName === "istio.io/gateway-controller";
     });
     await eventually("web is deployed", async () => (await ports("web-istio")) === "15021,80");
+    await eventually("the waypoint is deployed", async () => (await ports("waypoint")) === "15021,15008");
+    assert.equal((await service("waypoint"))?.spec.type, "ClusterIP");
     const marked = await api.get<KubeObject>(`${gateways}/web`);
     assert.equal(marked?.metadata.annotations?.["gateway.istio.io/controller-version"], "5");
 

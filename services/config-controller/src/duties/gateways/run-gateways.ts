@@ -65,7 +65,7 @@ function renderingOf(settings: Settings, version: number): ManagedGatewaySetting
   const { revision, platform, compliancePolicy, clusterId, copiesGatewayMetadata, quicListeners } = settings;
   return {
     ...{ revision, platform, compliancePolicy, clusterId, nativeSidecars: true, kubernetesVersion: version },
-    ...{ copiesMetadata: copiesGatewayMetadata, quic: quicListeners, waypoints: false },
+    ...{ copiesMetadata: copiesGatewayMetadata, quic: quicListeners, waypoints: deployedClasses(settings).waypoints },
   };
 }
 

@@ -5,6 +5,7 @@ export {
 } from "./authorization.ts";
 export {
   type Binding,
+  type BindingLookups,
   bindingLabels,
   bindService,
   bindWorkload,
@@ -24,6 +25,16 @@ export {
   strictPolicyName,
 } from "./peer-authentication.ts";
 export { entryTraits, gatewayFacts, networkRange, serviceFacts } from "./service.ts";
+export {
+  type AmbientCondition,
+  ambientConditionTypes,
+  policyTargets,
+  serviceConditions,
+  type TargetLookups,
+  waypointCondition,
+  workloadConditions,
+  ztunnelCondition,
+} from "./status.ts";
 export { canonicalOf, type EntryVisibility, entryVisibility, servedOf } from "./visibility.ts";
 export {
   type GatewayClassTraits,

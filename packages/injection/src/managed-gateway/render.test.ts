@@ -113,7 +113,10 @@ describe("what is deployed for a Gateway", () => {
     ]);
     const { metadata, spec } = specOf(objects.get("Deployment"))["template"] as {
       readonly metadata: { readonly labels: Json };
-      readonly spec: { readonly containers: readonly { readonly args: readonly string[] }[]; readonly securityContext?: Json };
+      readonly spec: {
+        readonly containers: readonly { readonly args: readonly string[] }[];
+        readonly securityContext?: Json;
+      };
     };
     assert.equal(metadata.labels["istio.io/dataplane-mode"], "none");
     assert.deepEqual(spec.containers[0]?.args.slice(0, 6), [

@@ -12,6 +12,7 @@ import type { StoredObjects } from "../gateway-status/stored-objects.ts";
 import type { Settings } from "../settings.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
+import { AmbientStatus } from "./ambient/ambient-status.ts";
 import { knownClasses } from "./gateways/gateway-settings.ts";
 import { runGateways } from "./gateways/run-gateways.ts";
 import { IngressStatus } from "./ingress-status.ts";
@@ -64,13 +65,20 @@ export async function runDuties(
   };
   const define = async (end: AbortSignal): Promise<void> =>
     keepDefinitions({ api, definitions: await shippedDefinitions(), version, log }, end);
+  const ambient = {
+    ...{ api, mesh, log, random: Math.random, nowMs: Date.now },
+    writesPerSecond: settings.statusWritesPerSecond,
+  };
+  const writeStatus = async (end: AbortSignal): Promise<void> => {
+    await Promise.all([writer.run(end), settings.ambient && new AmbientStatus(ambient).run(end)]);
+  };
   const gateways = { api, settings, mesh, proxyConfigs, log };
   await Promise.all([
     // Gateways of another revision are its own config-controller's.
     (settings.deploysGateways || settings.makesGatewayClasses) &&
       doing(`${duties.gatewayDeployment}-${revision}`, (end) => runGateways(gateways, end)),
     doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end)),
-    settings.writesStatus && doing(duties.objectStatus, (end) => writer.run(end)),
+    settings.writesStatus && doing(duties.objectStatus, writeStatus),
     settings.writesStatus && doing(duties.gatewayStatus, (end) => new GatewayStatus(gatewayStatus).run(end)),
     settings.installDefinitions && doing(duties.definitions, define),
   ]);

@@ -1,23 +1,42 @@
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { sliceKeys, sliceTexts } from "./encoded.ts";
+import { create, decode, encode } from "@flotilla/proto";
+import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
+import { encodedElement, encodedFields, encodedMessage } from "./encoded.ts";
 
-const keys = Array.from({ length: 2000 }, (_, i) => `outbound|80||svc-${i}.mesh.example`);
-
-test("slices hold every key once, in order", () => {
-  for (const list of [keys, keys.slice(0, 1), []]) assert.deepEqual(sliceTexts(list).flatMap(sliceKeys), list);
+const before = create(VirtualHostSchema, { name: "a", domains: ["a.example"] });
+const routes = create(VirtualHostSchema, { routes: [{ name: "default" }] });
+const behind = create(VirtualHostSchema, { includeRequestAttemptCount: true });
+const whole = create(VirtualHostSchema, {
+  name: "a",
+  domains: ["a.example"],
+  routes: [{ name: "default" }],
+  includeRequestAttemptCount: true,
 });
 
-test("a key more or less leaves the slices of the others as they are", () => {
-  const before = new Set(sliceTexts(keys));
-  for (const list of [keys.toSpliced(700, 1), keys.toSpliced(700, 0, "outbound|80||new.mesh.example")]) {
-    const changed = sliceTexts(list).filter((text) => !before.has(text));
-    assert.ok(changed.length <= 2, `${changed.length} of ${before.size} slices changed`);
-  }
+test("an element of messages and encoded fields has the bytes and the version of the whole message", () => {
+  const joined = encodedElement(2, VirtualHostSchema, [before, encodedFields(VirtualHostSchema, routes), behind]);
+  const container = encode(RouteConfigurationSchema, create(RouteConfigurationSchema, { virtualHosts: [whole] }));
+  assert.deepEqual(joined.bytes, container);
+  assert.equal(joined.version, encodedElement(2, VirtualHostSchema, [whole]).version);
 });
 
-test("slices are neither few nor many", () => {
-  const lengths = sliceTexts(keys).map((text) => sliceKeys(text).length);
-  assert.ok(lengths.length > 20 && lengths.length < 90, `${lengths.length} slices`);
-  assert.ok(Math.max(...lengths) <= 384);
+test("a decoded message is encoded to the same bytes, so that a change of messages can stand in between", () => {
+  const { bytes, version } = encodedMessage(VirtualHostSchema, whole);
+  const again = encodedMessage(VirtualHostSchema, decode(VirtualHostSchema, bytes));
+  assert.deepEqual(again.bytes, bytes);
+  assert.equal(again.version, version);
+});
+
+test("nothing else that generates resources encodes messages", () => {
+  const root = join(import.meta.dirname, "..");
+  const files = globSync("**/*.ts", { cwd: root }).filter((file) => !file.endsWith(".test.ts"));
+  const encoding = files.filter((file) =>
+    /import \{[^}]*\bencode\b[^}]*\} from "@flotilla\/proto"/.test(readFileSync(join(root, file), "utf8")),
+  );
+  assert.ok(files.length > 100);
+  assert.deepEqual(encoding, ["encode/encoded.ts"]);
 });

@@ -12,9 +12,8 @@ import type { TypeUrl } from "@flotilla/proto";
 import { type NameSetKey, namesOfKey } from "@flotilla/xds";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
 import { BuildCache, identityKey, type Pair, Pairs } from "./build-cache.ts";
-import { concatBytes, type Encoded, type EncodedResource, Joined, sameVersion } from "./encoded.ts";
-import { changedMessage, encodedMessage } from "./message.ts";
-import type { ChangedContent, Changes, ContainerChanges, Patching } from "./patching.ts";
+import { concatBytes, type Encoded, type EncodedResource, encodedMessage, Joined, sameVersion } from "./encoded.ts";
+import { type ChangedContent, type Changes, type ContainerChanges, changedMessage, type Patching } from "./patching.ts";
 
 export interface Generator {
   readonly typeUrl: TypeUrl;

@@ -2,9 +2,11 @@
  * Where a resource's message is changed after it was built and before it is encoded. What changes it is one object for equal changes:
  * equal inputs under the identical changes are built, changed and encoded once, for all views.
  */
+import type { MessageShape } from "@bufbuild/protobuf";
 import type { Finding } from "@flotilla/incremental";
+import { decode, type GenMessage, type Message } from "@flotilla/proto";
 import type { View, ViewQuery } from "../../snapshot/view.ts";
-import { type Encoded, encoded } from "./encoded.ts";
+import { type Encoded, encoded, encodedFields, encodedMessage } from "./encoded.ts";
 
 export interface Changed<Resource> {
   /** Undefined where the resource is removed. */
@@ -37,6 +39,19 @@ export interface ChangedContent extends Encoded {
   readonly findings: readonly Finding[];
 }
 
-export function removedContent(findings: readonly Finding[]): ChangedContent {
-  return { ...encoded(new Uint8Array()), isRemoved: true, findings };
+/** A message as changes leave it. They get one of their own: what is built shares parts with other messages. */
+export function changedMessage<Of extends Message>(
+  schema: GenMessage<Of>,
+  message: MessageShape<GenMessage<Of>>,
+  changes: Changes<MessageShape<GenMessage<Of>>>,
+): ChangedContent {
+  const { message: changed, findings } = changes.apply(decode(schema, encodedFields(schema, message)));
+  if (changed === undefined) return { ...encoded(new Uint8Array()), isRemoved: true, findings };
+  const { name } = changed as { readonly name?: unknown };
+  return {
+    ...encodedMessage(schema, changed),
+    ...(typeof name === "string" && { name }),
+    isRemoved: false,
+    findings,
+  };
 }

@@ -9,10 +9,8 @@ import { MetadataSchema } from "@flotilla/proto/mcp/v1alpha1/metadata_pb";
 import { ResourceSchema } from "@flotilla/proto/mcp/v1alpha1/resource_pb";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { query } from "../../snapshot/view.ts";
-import { contentHash } from "../encode/content-hash.ts";
-import { type Encoded, type EncodedResource, sameVersion } from "../encode/encoded.ts";
+import { contentHash, type Encoded, type EncodedResource, encodedMessage, sameVersion } from "../encode/encoded.ts";
 import type { Generator } from "../encode/generator.ts";
-import { encodedMessage } from "../encode/message.ts";
 
 const envelopeTypeUrl = `type.googleapis.com/${ResourceSchema.typeName}`;
 const meshTypeUrl = `type.googleapis.com/${MeshConfigSchema.typeName}`;

@@ -16,7 +16,7 @@ import { waypointDestinations } from "../../snapshot/scope/waypoint-services.ts"
 import { query, type View } from "../../snapshot/view.ts";
 import { type ClusterTarget, identicalTarget } from "./cluster-target.ts";
 import { isResolvedByProxy } from "./discovery-type.ts";
-import { hasEndpoint } from "./endpoint-inputs.ts";
+import { hasEndpoint } from "./load-assignments.ts";
 
 /** In order of the services in scope. */
 export const outboundClusterNames = query<readonly string[]>("outbound-cluster-names", (view) => {

@@ -30,3 +30,8 @@ export function identicalTarget(target: ClusterTarget): ClusterTarget {
   ofRule.set(name, known);
   return known;
 }
+
+/** Its endpoints are names that the proxy resolves itself. */
+export function isByDns({ resolution }: Service): boolean {
+  return resolution === "dns" || resolution === "dns-round-robin";
+}

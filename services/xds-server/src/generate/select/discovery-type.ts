@@ -1,8 +1,7 @@
 /** How the endpoints of an outbound cluster are found. */
-import type { Service } from "@flotilla/model";
 import type { View } from "../../snapshot/view.ts";
 import { isPassthrough } from "../envoy/clusters/load-balancer.ts";
-import type { ClusterTarget } from "./cluster-target.ts";
+import { type ClusterTarget, isByDns } from "./cluster-target.ts";
 import { clusterPolicy, trafficPolicyOf } from "./traffic-policy.ts";
 
 /**
@@ -16,10 +15,6 @@ export function followsOriginalDestination(view: View, target: ClusterTarget): b
     return true;
   if (service.resolution !== "passthrough" || view.proxy.type === "router") return false;
   return !(service.registry === "Kubernetes" && view.feature("edsForHeadlessServices"));
-}
-
-export function isByDns({ resolution }: Service): boolean {
-  return resolution === "dns" || resolution === "dns-round-robin";
 }
 
 /** Its endpoints are names that the proxy resolves: without any there is nothing to resolve, and no cluster. */

@@ -1,16 +1,33 @@
-/** EDS: the endpoints of the clusters that a proxy asks for, by what its clusters' names mean. */
+/** EDS: the endpoints of the clusters that a proxy asks for, and what they are chosen and ordered by. */
+import { ingressUsesWaypoint } from "@flotilla/ambient";
+import { isPoolService } from "@flotilla/gateway-api";
+import { type Labels, matchesLabels, type Service } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
 } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_pb";
-import type { View } from "../../snapshot/view.ts";
+import {
+  ClientTLSSettings_TLSmode as TlsMode,
+  type TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { namespaceTraits } from "../../snapshot/ambient/namespaces.ts";
+import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
+import { serviceText } from "../../snapshot/row-index.ts";
+import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
+import { discoverableEndpoints, networkGateways } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { callsOtherNetworks, sendsHbone } from "../../snapshot/scope/hbone.ts";
+import { serviceIn } from "../../snapshot/scope/services.ts";
+import { vipsOf } from "../../snapshot/scope/waypoint-services.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator, type Generator, sharedSelection } from "../encode/generator.ts";
-import { type EndpointInputs, unknownCluster } from "../envoy/endpoints/endpoint-inputs.ts";
+import { type EndpointInputs, noLocality, unknownCluster } from "../envoy/endpoints/endpoint-inputs.ts";
 import { assignmentEndpoints } from "../envoy/endpoints/load-assignment.ts";
-import type { ClusterTarget } from "./cluster-target.ts";
-import { isByDns } from "./discovery-type.ts";
-import { endpointInputs } from "./endpoint-inputs.ts";
+import { addressText } from "../envoy/endpoints/reached-endpoint.ts";
+import { type ClusterTarget, isByDns } from "./cluster-target.ts";
+import { localityChoice } from "./locality-setting.ts";
+import { keepsSessions } from "./persistent-session.ts";
+import { clusterPolicy } from "./traffic-policy.ts";
 
 type TargetOf = (view: View, name: string) => ClusterTarget | undefined;
 
@@ -33,4 +50,155 @@ export function loadAssignmentsOf(label: string, targetOf: TargetOf): Generator 
 /** Names that a proxy resolves itself are no endpoints. Source: istiod asked, a gRPC program that calls a service found by DNS. */
 function discovered(target: ClusterTarget | undefined): ClusterTarget | undefined {
   return target === undefined || isByDns(target.service) ? undefined : target;
+}
+
+/** @param portNumber of the service, for endpoints that are part of the cluster */
+export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
+  const { source, ...rules } = view.read(endpointRules, target);
+  return {
+    ...rules,
+    shards: discoverableEndpoints(view, source),
+    portNumber: rules.behindWaypoint === "" ? portNumber : 0,
+  };
+}
+
+interface EndpointRules extends Omit<EndpointInputs, "shards" | "portNumber"> {
+  /** Whose endpoints are called. */
+  readonly source: Service;
+}
+
+/** Whatever endpoints there are: a change of endpoints costs their selection alone. */
+const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (view, target) => {
+  const { name: clusterName, service, port, subset, rule } = target;
+  const policy = clusterPolicy(view, target);
+  const gateways = view.read(networkGateways);
+  const ingress = ingressWaypoint(view, target);
+  return {
+    clusterName,
+    source: ingress?.service ?? service,
+    portName: ingress?.portName ?? (isPoolService(service.labels) ? undefined : port.name),
+    subset: ingress === undefined ? JSON.stringify(subsetLabels(rule, subset)) : "{}",
+    sendsUnhealthy: sendsUnhealthy(view, service, policy),
+    keepsSessions: keepsSessions(view, service.labels),
+    namesWorkloads: view.feature("endpointTelemetryLabel") && view.feature("telemetryLabel"),
+    node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
+    ...meshTls(view, target),
+    needsMeshTls: target.passesTls,
+    isDualStack: view.feature("dualStack"),
+    tunnels: tunnelUse(view, target),
+    behindWaypoint: ingress?.destination ?? "",
+    remoteTarget: callsOtherNetworks(view) ? `${service.hostname}:${port.number}` : "",
+    network: gateways.size === 0 ? "" : view.proxy.network,
+    networkView: view.read(networkView),
+    gateways,
+    ...localityInputs(view, service, policy),
+  };
+});
+
+function tunnelUse(view: View, { layer, passesTls }: ClusterTarget): EndpointInputs["tunnels"] {
+  if (layer !== undefined) return "waypoint";
+  if (passesTls || !sendsHbone(view)) return "none";
+  return view.feature("preferHbone") ? "preferred" : "without-mesh-tls";
+}
+
+/** Gateways between networks lead to their own network only. */
+const networkView = query<string>("network-view", (view) => view.proxy.metadataText("REQUESTED_NETWORK_VIEW"));
+
+/** Whether any endpoint stands for the target, ready or not. */
+export function hasEndpoint(view: View, { service, port, subset, rule }: ClusterTarget): boolean {
+  const labels = subsetLabels(rule, subset);
+  return [...view.endpoints(service).values()]
+    .flat()
+    .some((endpoint) => endpoint.servicePortName === port.name && matchesLabels(labels, endpoint.labels));
+}
+
+/**
+ * Whether endpoints that are not ready are sent, as istiod does it: always when the switch or a traffic distribution asks for it;
+ * otherwise not where Envoy may call any endpoint once too few are healthy.
+ */
+function sendsUnhealthy(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
+  if (view.feature("sendUnhealthyEndpoints") || service.trafficDistribution !== undefined) return true;
+  return view.feature("autoSendUnhealthyEndpoints") && (policy?.outlierDetection?.minHealthPercent ?? 0) === 0;
+}
+
+function subsetLabels(rule: ClusterTarget["rule"], subset: string): Labels {
+  return subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
+}
+
+function meshTls(view: View, target: ClusterTarget) {
+  const { service } = target;
+  const mode = statedTlsMode(target);
+  if (mode !== undefined) return { takesMeshTls: mode === TlsMode.ISTIO_MUTUAL, peers: undefined };
+  return { takesMeshTls: true, peers: view.read(namespaceMutualTls, service.namespace) };
+}
+
+/** What a rule says of TLS for a port; here settings for a port that say nothing of it leave what is said for all. */
+function statedTlsMode({ rule, port, subset }: ClusterTarget): TlsMode | undefined {
+  const ofSubset = subset === "" ? undefined : rule?.spec.subsets.find(({ name }) => name === subset)?.trafficPolicy;
+  const modes = [ofSubset, rule?.spec.trafficPolicy].map((policy) => {
+    const ofPort = policy?.portLevelSettings.find((one) => one.port?.number === port.number && one.tls !== undefined);
+    return (ofPort?.tls ?? policy?.tls)?.mode;
+  });
+  return modes.find((mode) => mode !== undefined);
+}
+
+/** Failover needs a reason to leave an endpoint; shares do not. The proxy is asked only where there is something to do. */
+function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const isUsed = isForced || policy?.outlierDetection !== undefined || (setting?.distribute.length ?? 0) > 0;
+  if (setting === undefined || !isUsed) return noLocality;
+  const { region, zone, subzone } = view.proxy.locality;
+  const own = setting.failoverPriority
+    .filter((text) => !text.includes("="))
+    .map((name) => [name, ownLabel(view, name)] as const);
+  return {
+    setting,
+    failsOverByDistance: isForced || setting.failover.length > 0,
+    locality: [region, zone, subzone].join("/"),
+    ownLabels: JSON.stringify(Object.fromEntries(own)),
+  };
+}
+
+function ownLabel({ proxy }: View, name: string): string {
+  switch (name) {
+    case "topology.kubernetes.io/region":
+      return proxy.locality.region;
+    case "topology.kubernetes.io/zone":
+      return proxy.locality.zone;
+    case "topology.istio.io/subzone":
+      return proxy.locality.subzone;
+    case "topology.istio.io/network":
+      return proxy.network;
+    case "topology.istio.io/cluster":
+      return proxy.clusterId;
+    case "kubernetes.io/hostname":
+      return proxy.metadataText("NODE_NAME");
+    default:
+      return proxy.label(name) ?? "";
+  }
+}
+
+interface IngressWaypoint {
+  /** Its own, whose endpoints are called. */
+  readonly service: Service;
+  readonly portName: string;
+  /** What the tunnels are for. */
+  readonly destination: string;
+}
+
+/**
+ * The waypoint through which gateways call a service that asks for it: `istio.io/ingress-use-waypoint` on it or its namespace.
+ * Only of routers: calls of sidecars have gone through policies of their own, and ztunnels find the waypoint themselves.
+ */
+function ingressWaypoint(view: View, { service, port }: ClusterTarget): IngressWaypoint | undefined {
+  if (view.proxy.type !== "router" || !view.feature("ingressWaypoints") || !sendsHbone(view)) return undefined;
+  const { labels: home } = view.read(namespaceTraits, service.namespace);
+  if (ingressUsesWaypoint(service.labels, home) !== true) return undefined;
+  const { waypoint } = view.read(serviceBinding, serviceText.write(service));
+  if (waypoint === undefined || !("hostname" in waypoint.destination)) return undefined;
+  const own = serviceIn(view, waypoint.destination.namespace, waypoint.destination.hostname);
+  const listening = own?.ports.find(({ number }) => number === waypoint.port);
+  const [vip] = vipsOf(view, service);
+  if (own === undefined || listening === undefined || vip === undefined) return undefined;
+  return { service: own, portName: listening.name, destination: addressText(vip, port.number) };
 }

@@ -10,7 +10,7 @@ import { ProxyPattern } from "../../snapshot/proxy-pattern.ts";
 import { envoyFilters, envoyFiltersAt } from "../../snapshot/scope/envoy-filters.ts";
 import type { PatchPlace } from "../../snapshot/scope/patch-places.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { contentHash } from "../encode/content-hash.ts";
+import { contentHash } from "../encode/encoded.ts";
 import { Context, type Patch, type PatchProblem, readPatches } from "../patch/patch.ts";
 
 export interface PatchSet {

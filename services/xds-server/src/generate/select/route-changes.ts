@@ -5,8 +5,7 @@
 import { decode } from "@flotilla/proto";
 import { type VirtualHost, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import { type Encoded, encoded, Joined } from "../encode/encoded.ts";
-import { encodedElement, encodedMessage } from "../encode/message.ts";
+import { type Encoded, encoded, encodedElement, encodedMessage, Joined } from "../encode/encoded.ts";
 import type { ChangedContent, ContainerChanges } from "../encode/patching.ts";
 import { virtualHostsField } from "../envoy/routes/route-configuration.ts";
 import { ApplyTo, Operation, type Patch } from "../patch/patch.ts";

@@ -1,6 +1,6 @@
 /** What decides about the mesh's own TLS towards a service. */
 import { type Service, type TextOf, textCodec } from "@flotilla/model";
-import { serviceText } from "../../snapshot/row-index.ts";
+import { type ServiceText, serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMode } from "../../snapshot/scope/authn.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -45,8 +45,7 @@ const everyEndpointTakesTls = query<boolean, TextOf<typeof portText>>("every-end
 
 /** Who may stand behind a service: what it declares and the identities of its endpoints. */
 export function upstreamIdentities(view: View, service: Service): readonly string[] {
-  const endpoints = [...view.endpoints(service).values()].flat();
-  const found = endpoints.map(({ serviceAccount }) => serviceAccount).filter((identity) => identity !== "");
+  const found = view.read(endpointIdentities, serviceText.write(service));
   // Of several ServiceEntries for a host the youngest speaks for all. Source: scenario serviceentry/sans-and-overlap.
   const youngest = view
     .read(servicesOfName, serviceText.write(service))
@@ -55,6 +54,13 @@ export function upstreamIdentities(view: View, service: Service): readonly strin
   const identities = inTrustDomains([...youngest.serviceAccounts, ...found], [trustDomain, ...trustDomainAliases]);
   return [...new Set(identities)].sort();
 }
+
+/** Most changes of endpoints leave these as they are, and with them the cluster. */
+const endpointIdentities = query<readonly string[], ServiceText>("endpoint-identities", (view, text) => {
+  const endpoints = [...view.endpoints(serviceText.read(text)).values()].flat();
+  const found = endpoints.map(({ serviceAccount }) => serviceAccount).filter((identity) => identity !== "");
+  return [...new Set(found)].sort();
+});
 
 /** A workload of one of the mesh's trust domains may show a certificate of any other of them. */
 function inTrustDomains(identities: readonly string[], domains: readonly string[]): readonly string[] {

@@ -7,8 +7,7 @@ import { DestinationSchema, type HTTPRetry } from "@flotilla/proto/networking/v1
 import { type HostAndPort, hostAndPort } from "../../snapshot/row-index.ts";
 import { meshGateway } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { type Encoded, sameBytes } from "../encode/encoded.ts";
-import { encodedElement, encodedFields } from "../encode/message.ts";
+import { type Encoded, encodedElement, encodedFields, sameBytes } from "../encode/encoded.ts";
 import { zeroDuration } from "../envoy/duration.ts";
 import { hashPolicy } from "../envoy/routes/hash-policy.ts";
 import { retryPolicy } from "../envoy/routes/retry.ts";

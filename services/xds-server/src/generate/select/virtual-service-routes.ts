@@ -13,8 +13,7 @@ import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.t
 import { type VirtualServiceName, virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { sameBytes } from "../encode/encoded.ts";
-import { encodedFields } from "../encode/message.ts";
+import { encodedFields, sameBytes } from "../encode/encoded.ts";
 import type { ActionContext } from "../envoy/routes/route-action.ts";
 import { isCatchAll } from "../envoy/routes/route-match.ts";
 import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual-service-route.ts";

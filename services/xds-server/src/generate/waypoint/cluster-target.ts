@@ -5,7 +5,7 @@ import { waypointService, waypointServices } from "../../snapshot/scope/waypoint
 import { query, type View } from "../../snapshot/view.ts";
 import { type ClusterTarget, identicalTarget } from "../select/cluster-target.ts";
 import { isResolvedByProxy } from "../select/discovery-type.ts";
-import { hasEndpoint } from "../select/endpoint-inputs.ts";
+import { hasEndpoint } from "../select/load-assignments.ts";
 import { type Layer, layersOf, parseVipCluster, vipClusterName } from "../select/vip-cluster.ts";
 
 export const vipClusterNames = query<readonly string[]>("vip-cluster-names", (view) =>

@@ -1,8 +1,7 @@
 /** The plain data by which the endpoints of one cluster are chosen and ordered. */
 import type { Endpoint, NamespaceMutualTls } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { GatewaysByNetwork } from "./split-horizon.ts";
-import type { TunnelUse } from "./tunnels.ts";
+import type { GatewaysByNetwork, TunnelUse } from "./reached-endpoint.ts";
 
 export interface EndpointInputs {
   readonly clusterName: string;

@@ -5,8 +5,7 @@ import {
   VirtualHostSchema,
 } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { query } from "../../../snapshot/view.ts";
-import { type Encoded, sameVersion } from "../../encode/encoded.ts";
-import { encodedElement } from "../../encode/message.ts";
+import { type Encoded, encodedElement, sameVersion } from "../../encode/encoded.ts";
 import { virtualHostsField } from "../../envoy/routes/route-configuration.ts";
 import { encodedVirtualServiceRoutes } from "../../select/virtual-service-routes.ts";
 import { parseRouterHost } from "./virtual-host-plan.ts";

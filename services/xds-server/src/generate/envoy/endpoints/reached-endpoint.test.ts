@@ -1,0 +1,118 @@
+/** Which endpoints are called through tunnels or gateways of their networks, and where a tunnel leads. */
+import assert from "node:assert/strict";
+import { describe, it, test } from "node:test";
+import type { Endpoint } from "@flotilla/model";
+import { anEndpoint } from "../../../testing/mesh.ts";
+import {
+  addressText,
+  gatewayTunnel,
+  splitHorizon,
+  type TunnelUse,
+  takesHbone,
+  withTunnel,
+} from "./reached-endpoint.ts";
+
+const endpoint = (address: string, network: string, tlsMode = "istio"): Endpoint => ({
+  addresses: [address],
+  servicePortName: "http",
+  port: 8080,
+  labels: {},
+  serviceAccount: "",
+  network,
+  locality: "",
+  clusterId: "c",
+  weight: 1,
+  tlsMode,
+  namespace: "shop",
+  workloadName: "api",
+  health: "healthy",
+});
+const gateway = (address: string, network: string, clusterId = "c") => ({ address, network, clusterId, port: 15443 });
+
+const cases = [
+  {
+    name: "the own network is reached as it is",
+    endpoints: [endpoint("a", "n1")],
+    gateways: { n2: [gateway("g", "n2")] },
+    want: ["a:8080*1"],
+  },
+  {
+    name: "others through their gateway",
+    endpoints: [endpoint("a", "n1"), endpoint("b", "n2"), endpoint("c", "n2")],
+    gateways: { n2: [gateway("g", "n2")] },
+    want: ["a:8080*1", "g:15443*2"],
+  },
+  {
+    name: "but not without the mesh's TLS",
+    endpoints: [endpoint("b", "n2", "disabled")],
+    gateways: { n2: [gateway("g", "n2")] },
+    want: [],
+  },
+  {
+    name: "several gateways share the weight",
+    endpoints: [endpoint("a", "n1"), endpoint("b", "n2")],
+    gateways: { n2: [gateway("g", "n2"), gateway("h", "n2")] },
+    want: ["a:8080*2", "g:15443*1", "h:15443*1"],
+  },
+  {
+    name: "a network without gateways is flat",
+    endpoints: [endpoint("b", "n3")],
+    gateways: { n2: [gateway("g", "n2")] },
+    want: ["b:8080*1"],
+  },
+  {
+    name: "those of the endpoint's cluster before others",
+    endpoints: [endpoint("b", "n2")],
+    gateways: { n2: [gateway("g", "n2", "x"), gateway("h", "n2")] },
+    want: ["h:15443*2"],
+  },
+];
+
+for (const { name, endpoints, gateways, want } of cases) {
+  test(`split horizon: ${name}`, () => {
+    const seen = splitHorizon(endpoints, { network: "n1", gateways: new Map(Object.entries(gateways)) });
+    assert.deepEqual(
+      seen.map(({ addresses, port, weight }) => `${addresses[0]}:${port}*${weight}`),
+      want,
+    );
+  });
+}
+
+const captured = anEndpoint("10.0.0.1", { takesHbone: true });
+const both = anEndpoint("10.0.0.1", { takesHbone: true, tlsMode: "istio" });
+const plain = anEndpoint("10.0.0.1");
+
+const tunnelCases: readonly (readonly [string, TunnelUse, typeof plain, string | undefined])[] = [
+  ["none is where the proxy sends no HBONE", "none", captured, undefined],
+  ["a captured workload is called by its own address", "without-mesh-tls", captured, "10.0.0.1:8080"],
+  ["the mesh's TLS counts more", "without-mesh-tls", both, undefined],
+  ["unless HBONE is preferred", "preferred", both, "10.0.0.1:8080"],
+  ["a waypoint has no other way", "waypoint", both, "10.0.0.1:8080"],
+  ["a workload outside of ambient is called as it is", "preferred", plain, undefined],
+  ["a name will do", "preferred", anEndpoint("db.example", { takesHbone: true }), "db.example:8080"],
+];
+
+describe("the tunnel to an endpoint", () => {
+  for (const [name, tunnels, endpoint, local] of tunnelCases)
+    it(name, () => assert.equal(withTunnel(endpoint, { tunnels, behindWaypoint: "" }).tunnel?.local, local));
+  it("ends at the waypoint before a service, for the service's address", () => {
+    const { tunnel } = withTunnel(plain, { tunnels: "none", behindWaypoint: "10.96.0.1:80" });
+    assert.deepEqual(tunnel, { listener: "connect_originate", local: "10.96.0.1:80", waypoint: "10.0.0.1:8080" });
+  });
+  it("leads to a gateway that takes HBONE, within another tunnel for the service", () => {
+    const gateway = { network: "n2", clusterId: "", address: "2001:db8::1", port: 15008 };
+    assert.equal(gatewayTunnel(gateway, "web:80"), undefined);
+    assert.equal(gatewayTunnel({ ...gateway, isHbone: true }, ""), undefined);
+    const tunnel = { listener: "inner_connect_originate", local: "[2001:db8::1]:15008", target: "web:80" };
+    assert.deepEqual(gatewayTunnel({ ...gateway, isHbone: true }, "web:80"), tunnel);
+  });
+});
+
+describe("an endpoint", () => {
+  it("takes HBONE where it is captured, and where it is a waypoint's", () => {
+    const labels = { "gateway.istio.io/managed": "istio.io-mesh-controller" };
+    assert.deepEqual([captured, plain, anEndpoint("10.0.0.2", { labels })].map(takesHbone), [true, false, true]);
+  });
+  it("is written with brackets where its address has colons", () =>
+    assert.deepEqual([addressText("10.0.0.1", 80), addressText("::1", 80)], ["10.0.0.1:80", "[::1]:80"]));
+});

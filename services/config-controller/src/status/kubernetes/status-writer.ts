@@ -26,6 +26,8 @@ export interface StatusWriterOptions {
   readonly onWritten: () => void;
   readonly log: Logger;
   readonly nowMs: () => number;
+  /** After the API server failed. */
+  readonly retryMs?: number;
 }
 
 interface StoredObject {
@@ -45,7 +47,7 @@ const lookAgainMs = settleMs / 4;
 /** Looking at one takes a tenth of a millisecond: this many at a time, and no more than so many a second. */
 const looksAtOnce = 50;
 const looksPerSecond = 200;
-const retryMs = 2_000;
+const usualRetryMs = 2_000;
 /** After a kind was looked for in vain. */
 const kindsAgainMs = 10_000;
 /** Who has just begun has no word of xds-server yet. */
@@ -71,7 +73,7 @@ export class StatusWriter {
 
   /** Runs until `stop` fires: while this process has the duty. */
   async run(stop: AbortSignal): Promise<void> {
-    const { onChanged, log, writesPerSecond } = this.#options;
+    const { onChanged, log, writesPerSecond, retryMs = usualRetryMs } = this.#options;
     const end = onChanged(() => this.#wakeup.wake());
     try {
       while (!stop.aborted) {
@@ -146,7 +148,7 @@ export class StatusWriter {
   }
 
   async #lookAt(due: Due, stop: AbortSignal): Promise<void> {
-    const { nowMs, writesPerSecond, statusOf, log } = this.#options;
+    const { nowMs, writesPerSecond, statusOf, log, retryMs = usualRetryMs } = this.#options;
     const { object, sinceMs } = due;
     const status = statusOf(object);
     if (status === undefined) {
@@ -193,9 +195,10 @@ export class StatusWriter {
     const others = conditions.filter(({ type }) => !ownConditions.has(type));
     const generation = generationOf(stored);
     const wanted = conditionsOf(status, generation, conditions, timeText(nowMs()));
-    const mustWrite = !isWritten(status, stored);
-    this.#noteWritten(object, wanted, stored);
-    if (!mustWrite) return false;
+    if (isWritten(status, stored)) {
+      this.#noteWritten(object, wanted, stored);
+      return false;
+    }
     const body = {
       apiVersion: place.root.replace(/^\/apis\//, ""),
       kind: place.kind.kind,
@@ -204,6 +207,7 @@ export class StatusWriter {
       status: { observedGeneration: wanted[0]?.observedGeneration ?? generation, conditions: [...others, ...wanted] },
     };
     await api.apply(`${path}/status`, body, { fieldManager, force: true });
+    this.#noteWritten(object, wanted, stored);
     this.#options.onWritten();
     return true;
   }

@@ -1,0 +1,66 @@
+/** Workloads of other networks, and the gateways that ztunnels reach them by. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type KubeObject, parseNode } from "@flotilla/model";
+import { typeUrl } from "@flotilla/proto";
+import { aKubeMesh, anObject, fieldAt, inShort } from "../../testing/kube-mesh.ts";
+import { namesOf, resourceOf } from "../../testing/mesh.ts";
+
+const ztunnel = parseNode({
+  id: "ztunnel~10.0.9.1~ztunnel-1.istio-system~istio-system.svc.cluster.local",
+  locality: { region: "", zone: "", subzone: "" },
+  metadata: { NAMESPACE: "istio-system", CLUSTER_ID: "Kubernetes" },
+});
+const networkLabel = "topology.istio.io/network";
+const system = anObject("Namespace", "/istio-system", { metadata: { labels: { [networkLabel]: "here" } } });
+
+function aGateway(name: string, network: string, address: string): KubeObject {
+  const gateway = anObject("Gateway", `edge/${name}`, {
+    metadata: { labels: { [networkLabel]: network } },
+    spec: {
+      gatewayClassName: "istio-remote",
+      listeners: [{ name: "tunnel", port: 15008, protocol: "HBONE" }],
+    },
+    status: { addresses: [{ type: "IPAddress", value: address }] },
+  });
+  return { ...gateway, apiVersion: "gateway.networking.k8s.io/v1" } as KubeObject;
+}
+const aMachine = (name: string, address: string, network: string) =>
+  anObject("WorkloadEntry", `shop/${name}`, { address, network, serviceAccount: "vm" });
+
+function anAmbientMesh(...objects: readonly KubeObject[]) {
+  return aKubeMesh([system, ...objects], { env: { PILOT_ENABLE_AMBIENT: "true" } });
+}
+const gateways = (...objects: readonly KubeObject[]) =>
+  namesOf(anAmbientMesh(...objects), ztunnel, typeUrl.address).filter((name) => name.startsWith("NetworkGateway/"));
+
+describe("ztunnels know as workloads", () => {
+  test("the gateways of other networks", () => {
+    const [east, west] = [aGateway("east", "east", "192.0.2.1"), aGateway("west", "west", "192.0.2.2")];
+    assert.deepEqual(gateways(east, west).toSorted(), [
+      "NetworkGateway/east/192.0.2.1/15008",
+      "NetworkGateway/west/192.0.2.2/15008",
+    ]);
+  });
+  test("none of their own network", () => assert.deepEqual(gateways(aGateway("own", "here", "192.0.2.1")), []));
+});
+
+describe("a workload names the gateway", () => {
+  const core = anAmbientMesh(
+    aGateway("east", "east", "192.0.2.1"),
+    ...[
+      aMachine("near", "10.0.0.1", "here"),
+      aMachine("far", "10.0.0.2", "east"),
+      aMachine("lost", "10.0.0.3", "west"),
+    ],
+  );
+  const gatewayOf = (name: string) => {
+    const uid = `Kubernetes/networking.istio.io/WorkloadEntry/shop/${name}`;
+    const address = resourceOf(core, ztunnel, typeUrl.address, uid);
+    assert.notEqual(address, undefined, uid);
+    return inShort(fieldAt(address, "workload.networkGateway.hboneMtlsPort"));
+  };
+  test("of its network", () => assert.equal(gatewayOf("far"), "15008"));
+  test("not in the ztunnel's own network", () => assert.equal(gatewayOf("near"), "none"));
+  test("not of a network without one", () => assert.equal(gatewayOf("lost"), "none"));
+});

@@ -57,7 +57,8 @@ export const storedStreams: readonly StoredStream[] = [
     writers: ["ca"],
     holds: "self-signed root, sealed (CA_SELF_SIGNED_STORE=bus)",
     kind: "truth",
-    afterLoss: "a new root is made, and the old one is not trusted any more",
+    afterLoss:
+      "written again from the sealed copy below WORK_DIR of a replica; without any a new root is made, and the old one is not trusted any more",
   },
   {
     stream: bucket("duties"),

@@ -47,7 +47,7 @@ async function run(service: CaService, onReady: MainOptions["onReady"]): Promise
   sealing.catch(() => undefined);
 
   const link = new BusLink();
-  const store = cluster?.store ?? (await selfSignedStore(settings, () => orAborted(link.bus, stop)));
+  const store = cluster?.store ?? (await selfSignedStore(service, () => orAborted(link.bus, stop)));
   await writeFirstClientCertificate(settings, { trust, store, log: part("bus") });
   await using mesh = followFleet(service, { trust, isRestored, sealing, link });
   await mesh.known;

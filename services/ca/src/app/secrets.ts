@@ -1,5 +1,6 @@
 /** What is secret and outlives a process: the seal key, the passwords of Redis, the self-signed root. */
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type Bus, createSeal, readSeal, type Seal } from "@flotilla/bus";
 import { CaError } from "../errors.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
@@ -7,7 +8,7 @@ import { ensureSecret, readSecret, sealKey, storePasswords } from "../kubernetes
 import { documentStore } from "../roots/document-store.ts";
 import { rootsBucket, sealedDocument } from "../roots/sealed-document.ts";
 import { diskStore, rootOnDisk, type SelfSignedStore } from "../roots/self-signed-store.ts";
-import type { CaService, Settings } from "../settings.ts";
+import type { CaService } from "../settings.ts";
 
 /** The other services and Redis start when these Secrets are there, so they come before all else. Resolves to the seal key. */
 export async function createSecrets(
@@ -30,7 +31,10 @@ export async function createSecrets(
 }
 
 /** Without a cluster. @throws CaError CA_BAD_MATERIAL for settings that do not go together */
-export async function selfSignedStore(settings: Settings, bus: () => Promise<Bus>): Promise<SelfSignedStore> {
+export async function selfSignedStore(
+  { settings, log }: Pick<CaService, "settings" | "log">,
+  bus: () => Promise<Bus>,
+): Promise<SelfSignedStore> {
   const { selfSignedStore: place, selfSignedDir, busUrl, sealKeyFile } = settings;
   if (place === "disk") return diskStore(selfSignedDir);
   if (busUrl === undefined || sealKeyFile === undefined)
@@ -43,6 +47,7 @@ export async function selfSignedStore(settings: Settings, bus: () => Promise<Bus
   const document = sealedDocument(
     async () => (await bus()).keyValue(rootsBucket, { isSealed: true }),
     createSeal(await readFile(sealKeyFile)),
+    { file: join(selfSignedDir, "sealed-root"), log: log.child({ part: "root" }) },
   );
   return documentStore(document, () => rootOnDisk(selfSignedDir));
 }

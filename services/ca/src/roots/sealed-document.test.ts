@@ -17,6 +17,9 @@ const stop = new AbortController();
 const bus = await connectBus({ url: busUrl, clientName: "test", log: noopLogger }, stop.signal);
 const options = { keyType: "ecdsa-p256", ttlMs: 3_600_000, trustDomain: "td" } as const;
 const nowMs = Date.now();
+let copies = 0;
+/** Of a replica with a work directory of its own, or of one that has started again. */
+const copyIn = (file = join(directory, `copy-${copies++}`)) => ({ file, log: noopLogger });
 after(async () => {
   await bus[Symbol.asyncDispose]();
   await rm(directory, { recursive: true });
@@ -25,7 +28,7 @@ after(async () => {
 describe("a self-signed root on the bus", () => {
   it("is one, whoever of the replicas is first; the next one comes into use by one write", async () => {
     const seal = createSeal("a key");
-    const [a, b] = [0, 1].map(() => documentStore(sealedDocument(() => bus.keyValue("roots-a"), seal)));
+    const [a, b] = [0, 1].map(() => documentStore(sealedDocument(() => bus.keyValue("roots-a"), seal, copyIn())));
     assert.ok(a !== undefined && b !== undefined);
     const [first, same] = await Promise.all([a.open(options, nowMs), b.open(options, nowMs)]);
     assert.deepEqual(first, same);
@@ -41,10 +44,43 @@ describe("a self-signed root on the bus", () => {
 
   it("with another key nothing is read, and nothing is made in its place", async () => {
     const values = () => bus.keyValue("roots-b");
-    const first = await documentStore(sealedDocument(values, createSeal("right"))).open(options, nowMs);
-    const other = documentStore(sealedDocument(values, createSeal("wrong")));
+    const first = await documentStore(sealedDocument(values, createSeal("right"), copyIn())).open(options, nowMs);
+    const other = documentStore(sealedDocument(values, createSeal("wrong"), copyIn()));
     await assert.rejects(other.open(options, nowMs), /does not open with the key in SEAL_KEY_FILE/);
-    assert.deepEqual(await documentStore(sealedDocument(values, createSeal("right"))).open(options, nowMs), first);
+    assert.deepEqual(
+      await documentStore(sealedDocument(values, createSeal("right"), copyIn())).open(options, nowMs),
+      first,
+    );
+  });
+
+  it("that was lost, or came back older, is written again from the copy of a replica that has started since", async () => {
+    const seal = createSeal("a key");
+    const values = () => bus.keyValue("roots-c");
+    const { file } = copyIn();
+    const started = () => documentStore(sealedDocument(values, seal, copyIn(file)));
+    const first = await started().open(options, nowMs);
+    const bucket = await values();
+    const older = (await bucket.get("self-signed"))?.value ?? assert.fail("no root was stored");
+    await bucket.delete("self-signed");
+    assert.deepEqual(await started().open(options, nowMs), first);
+    const next = await started().makeNext(options, nowMs);
+    await started().promote();
+    // The disk of NATS is put back: the root that was given up stands there again.
+    await bucket.put("self-signed", older);
+    assert.deepEqual(await started().open(options, nowMs), next);
+    assert.deepEqual(await documentStore(sealedDocument(values, seal, copyIn())).open(options, nowMs), next);
+    assert.doesNotMatch(await readFile(file, "latin1"), /PRIVATE|BEGIN|ca-key/);
+  });
+
+  it("with a copy that does not open, the bus counts", async () => {
+    const values = () => bus.keyValue("roots-d");
+    const { file } = copyIn();
+    const first = await documentStore(sealedDocument(values, createSeal("a key"), copyIn(file))).open(options, nowMs);
+    await writeFile(file, "torn");
+    assert.deepEqual(
+      await documentStore(sealedDocument(values, createSeal("a key"), copyIn(file))).open(options, nowMs),
+      first,
+    );
   });
 
   it("two ca without a shared disk sign under one root, which rests sealed", { timeout: 60_000 }, async () => {

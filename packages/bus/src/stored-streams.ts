@@ -36,7 +36,8 @@ export const storedStreams: readonly StoredStream[] = [
     writers: ["config-controller"],
     holds: "objects written over the API (meshes without Kubernetes)",
     kind: "truth",
-    afterLoss: "the objects are gone",
+    afterLoss:
+      "written again by the replicas, from what they hold or from their journal below WORK_DIR; without both the objects are gone",
   },
   {
     stream: bucket("ledger"),

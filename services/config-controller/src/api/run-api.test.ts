@@ -97,7 +97,9 @@ async function running(env: Readonly<Record<string, string>> = {}, seal: Seal | 
   } as unknown as Health;
   const metrics = createMetrics();
   const common = { bus, seal, health, failures: new FailingWork(metrics, health), log: noopLogger };
-  const durable = (await openApiStore({ ...settings, apiPort: 1 }, common, stop.signal)) ?? assert.fail("no store");
+  const durable =
+    (await openApiStore({ ...settings, apiPort: 1, podName: `replica-${count}` }, common, stop.signal)) ??
+    assert.fail("no store");
   const options: ApiOptions = {
     ...{ ...common, settings, durable, compareEveryMs: 60_000, order: view.order, view: view.store },
     ...{ metrics: declareApiMetrics(metrics), certificate: {} as OwnCertificate },

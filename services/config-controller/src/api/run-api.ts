@@ -1,5 +1,6 @@
 /** The API for meshes without Kubernetes: its store on the bus, and its server once there is a certificate. */
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { anyTrustDomain, localIssuerRule, pageAccess, parseJwtRule, peerIdentity } from "@flotilla/auth";
 import { accountName, type OwnCertificate } from "@flotilla/auth/serving";
 import type { Bus, Seal } from "@flotilla/bus";
@@ -10,6 +11,7 @@ import manifest from "../../package.json" with { type: "json" };
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { compareStored } from "../store/durable/compare-stored.ts";
 import { type DurableStore, openDurableStore } from "../store/durable/durable-store.ts";
+import { ObjectJournal } from "../store/durable/object-journal.ts";
 import { layeredStore } from "../store/layered-store.ts";
 import { readOnlyStore } from "../store/source-store.ts";
 import { createAccess } from "./access.ts";
@@ -31,7 +33,13 @@ const keptEvents = 10_000;
 
 /** Undefined when there is to be no API. Waits for a bus that is away. Rejects with the reason of `stop`. */
 export async function openApiStore(
-  { apiPort, apiMaxObjects, apiMaxWaiting, workDir }: ApiSettings,
+  {
+    apiPort,
+    apiMaxObjects,
+    apiMaxWaiting,
+    workDir,
+    podName = "replica",
+  }: ApiSettings & { readonly podName?: string | undefined },
   {
     bus,
     seal,
@@ -44,6 +52,8 @@ export async function openApiStore(
   if (apiPort === undefined) return undefined;
   const signed = new SignedValues(workDir);
   const { acceptsAny } = signed;
+  // Replicas on one host share the work directory.
+  const file = join(workDir, "config-controller", `objects-${encodeURIComponent(podName)}.journal`);
   const open = async (): Promise<DurableStore> => {
     const values = await bus.keyValue(bucket, { acceptsAny });
     const bounds = {
@@ -52,7 +62,10 @@ export async function openApiStore(
       maxWaiting: apiMaxWaiting,
     };
     const clock = { nowMs: Date.now, random: Math.random };
-    const durable = await openDurableStore({ name: storeName, values, seal, log, ...bounds, ...clock });
+    const durable = await openDurableStore({
+      ...{ name: storeName, values, seal, log, ...bounds, ...clock },
+      journal: new ObjectJournal({ file, seal, log }),
+    });
     if (seal !== undefined) await signed.migrate(durable);
     return durable;
   };

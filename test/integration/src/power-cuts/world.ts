@@ -5,17 +5,19 @@ import { join } from "node:path";
 import { seededRandom } from "@flotilla/proto/testing";
 import { until } from "@flotilla/runtime";
 import { Mesh } from "./mesh.ts";
-import { planRound, type RoundResult, runRound, type World } from "./round.ts";
+import { planRound, type RoundPlan, type RoundResult, runRound, type World } from "./round.ts";
 import { Stores } from "./stores.ts";
 
 export interface RunOptions {
   readonly rounds: number;
   readonly seed: number;
+  /** Of each round; chosen at random where absent. */
+  readonly plans?: readonly RoundPlan[];
   readonly onRound?: (round: number, result: RoundResult) => void;
 }
 
 /** Ends with the first round that fails. */
-export async function runPowerCuts({ rounds, seed, onRound }: RunOptions): Promise<readonly RoundResult[]> {
+export async function runPowerCuts({ rounds, seed, plans, onRound }: RunOptions): Promise<readonly RoundResult[]> {
   const workDir = mkdtempSync(join(tmpdir(), "flotilla-power-cuts-"));
   const random = seededRandom(seed);
   const results: RoundResult[] = [];
@@ -30,7 +32,7 @@ export async function runPowerCuts({ rounds, seed, onRound }: RunOptions): Promi
     const root = (await mesh.servedRoot()) ?? "";
     const world: World = { mesh, stores, connected, files: new Map(), written: new Map(), endpoint: 1, root, random };
     for (let round = 1; round <= rounds; round++) {
-      const result = await runRound(world, planRound(random));
+      const result = await runRound(world, plans?.[round - 1] ?? planRound(random));
       results.push(result);
       onRound?.(round, result);
       if (result.failure !== undefined) break;

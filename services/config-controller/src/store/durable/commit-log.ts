@@ -4,18 +4,22 @@
  * their own; should the writer end before that is done, whoever writes next does it before replacing the head.
  */
 import { randomUUID } from "node:crypto";
-import { type KeyValueEntry, readValue } from "@flotilla/bus";
+import type { KeyValueEntry } from "@flotilla/bus";
 import { type Config, type ConfigKey, configKeyText, StoreError } from "@flotilla/model";
 import { delay, type Logger, Turns } from "@flotilla/runtime";
 import type { ConfigTable } from "../config-table.ts";
-import { away, bounded, ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
+import { HeadValue, headKey } from "./head-value.ts";
+import type { ObjectJournal } from "./object-journal.ts";
+import { away, ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
 import { StoredState } from "./stored-state.ts";
-import { decodeTransaction, encodeTransaction, type StoredObject, type Transaction } from "./transaction.ts";
+import type { StoredObject, Transaction } from "./transaction.ts";
 
 export interface CommitLogOptions extends ObjectValuesOptions {
   readonly log: Logger;
   readonly nowMs: () => number;
   readonly random: () => number;
+  /** The copy of this replica. */
+  readonly journal?: ObjectJournal;
 }
 
 export interface Edit {
@@ -23,7 +27,6 @@ export interface Edit {
   readonly deletes: readonly ConfigKey[];
 }
 
-const head = "head";
 /** How often a writer begins again because another replica was faster. */
 const maxAttempts = 100;
 /** Of those that were lost, in the log. */
@@ -36,15 +39,18 @@ export class CommitLog {
   readonly #listeners = new Set<(transaction: Transaction) => void>();
   readonly #objects: ObjectValues;
   readonly #state = new StoredState();
-  #headRevision = 0;
-  #headId: string | undefined;
+  readonly #head: HeadValue;
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
+  /** Found when what is stored was first read, and not yet reported. */
+  #lostAtStart: readonly string[] = [];
+  #isRestored = false;
   readonly #turns = new Turns();
 
   constructor(options: CommitLogOptions) {
     this.#options = options;
     this.#objects = new ObjectValues(options);
+    this.#head = new HeadValue(options);
   }
 
   /** As of the last transaction that was heard of. */
@@ -71,7 +77,13 @@ export class CommitLog {
 
   /** Reads what is stored. @throws StoreError STORE_AWAY */
   load(): Promise<void> {
-    return this.#turns.take(() => this.#load());
+    return this.#turns.take(async () => {
+      await this.#restore();
+      if (this.#state.version === 0) return this.#load();
+      // What this replica knew is held, as if it had run all the time.
+      this.#unwritten = await this.#head.readOwn();
+      this.#lostAtStart = await this.#compare();
+    });
   }
 
   /**
@@ -85,7 +97,7 @@ export class CommitLog {
   /** Hears what other replicas write. Runs until `stop`. */
   async follow(stop: AbortSignal): Promise<void> {
     for await (const entry of this.#options.values.watch(stop)) {
-      if (entry.key !== head || entry.value === undefined) continue;
+      if (entry.key !== headKey || entry.value === undefined) continue;
       try {
         await this.#turns.take(() => this.#hear(entry));
       } catch (error) {
@@ -101,7 +113,12 @@ export class CommitLog {
    * @throws StoreError STORE_AWAY
    */
   compare(): Promise<readonly string[]> {
-    return this.#turns.take(() => this.#compare());
+    return this.#turns.take(async () => {
+      const found = await this.#compare();
+      const lost = [...new Set([...this.#lostAtStart, ...found])];
+      this.#lostAtStart = [];
+      return lost;
+    });
   }
 
   /** Writes everything as it is, for values that were written before values were authenticated. @throws StoreError STORE_AWAY */
@@ -119,15 +136,33 @@ export class CommitLog {
   async #renewHead(): Promise<void> {
     const { version } = this.#state;
     const again = { version, id: randomUUID(), timeMs: this.#options.nowMs(), puts: [], deletes: [], closed: [] };
-    if (await this.#replaceHead(again)) this.#headId = again.id;
+    if (!(await this.#head.replace(again))) return;
+    this.#head.id = again.id;
+    await this.#options.journal?.replace(this.#whole());
+  }
+
+  /** What this replica held when it ended. */
+  async #restore(): Promise<void> {
+    const { journal } = this.#options;
+    if (this.#isRestored || journal === undefined) return;
+    for (const transaction of await journal.read()) {
+      this.#state.apply(transaction);
+      this.#head.id = transaction.id;
+    }
+    this.#isRestored = true;
+  }
+
+  #whole(): Transaction {
+    const { version } = this.#state;
+    return { version, id: this.#head.id ?? "", timeMs: this.#options.nowMs(), ...this.#state.all() };
   }
 
   async #compare(): Promise<readonly string[]> {
     const { version } = this.#state;
     if (version === 0) return [];
     const entries = await away(() => this.#options.values.entries());
-    const last = entries.find(({ key }) => key === head);
-    const transaction = last && this.#decode(last);
+    const last = entries.find(({ key }) => key === headKey);
+    const transaction = last && this.#head.decode(last);
     const stored = this.#objects.read(entries);
     const storedVersion = Math.max(transaction?.version ?? 0, ...stored.map((object) => object.version));
     // Another replica held more.
@@ -135,9 +170,9 @@ export class CommitLog {
       await this.#load();
       return [];
     }
-    this.#headRevision = last?.revision ?? 0;
+    this.#head.revision = last?.revision ?? 0;
     // Written by another replica over values that were lost: what it wrote stays.
-    const isForeign = transaction?.version === version && transaction.id !== this.#headId;
+    const isForeign = transaction?.version === version && transaction.id !== this.#head.id;
     const inFlight = this.#inFlightOf(transaction);
     const lost = this.#state.lostIn(stored, isForeign).filter(({ key }) => !inFlight.has(configKeyText(key)));
     if (lost.length > 0 || transaction?.version !== version) await this.#writeAgain(lost, storedVersion);
@@ -179,8 +214,8 @@ export class CommitLog {
         deletes,
         closed: [],
       };
-      if (await this.#replaceHead(transaction)) {
-        this.#applyTransaction(transaction);
+      if (await this.#head.replace(transaction)) {
+        await this.#applyTransaction(transaction);
         await this.#writeOut().catch((error: unknown) => this.#options.log.warn("written out later", { error }));
         return;
       }
@@ -190,61 +225,39 @@ export class CommitLog {
     throw new StoreError("STORE_CONFLICT", undefined, "others wrote faster, try again");
   }
 
-  /** False: another replica was faster. */
-  async #replaceHead(transaction: Transaction): Promise<boolean> {
-    const { values, seal, maxBytes } = this.#options;
-    const bytes = bounded(maxBytes, encodeTransaction(transaction, seal));
-    try {
-      const revision = await values.update(head, bytes, this.#headRevision);
-      if (revision === undefined) return await this.#stands(transaction);
-      this.#headRevision = revision;
-      return true;
-    } catch (cause) {
-      if (cause instanceof StoreError) throw cause;
-      if (await this.#stands(transaction, cause)) return true;
-      throw new StoreError("STORE_AWAY", undefined, "the bus did not take it, nothing is stored", { cause });
-    }
-  }
-
-  /** Is it our own that is there? Then it was stored although the answer was lost, or at a first attempt of the bus client. */
-  async #stands({ id }: Transaction, failure?: unknown): Promise<boolean> {
-    const found = await away(() => this.#options.values.get(head), failure);
-    if (found === undefined || this.#decode(found)?.id !== id) return false;
-    this.#headRevision = found.revision;
-    return true;
-  }
-
   /** The head that is there now is not the one we know. */
   async #catchUp(): Promise<void> {
-    const entry = await away(() => this.#options.values.get(head));
+    const entry = await this.#head.read();
     if (entry?.value === undefined) return void (await this.#compare());
-    const transaction = this.#decode(entry);
+    const transaction = this.#head.decode(entry);
     // One that cannot be read is replaced by the next transaction.
-    if (transaction === undefined) this.#headRevision = entry.revision;
-    else if (transaction.version <= this.#state.version && entry.revision !== this.#headRevision) await this.#compare();
+    if (transaction === undefined) this.#head.revision = entry.revision;
+    else if (transaction.version <= this.#state.version && entry.revision !== this.#head.revision)
+      await this.#compare();
     else await this.#hear(entry);
   }
 
   /** Takes over a head that may be ours, or an old one. */
   async #hear(entry: KeyValueEntry): Promise<void> {
-    if (entry.revision === this.#headRevision || entry.value === undefined) return;
-    const transaction = this.#decode(entry);
+    if (entry.revision === this.#head.revision || entry.value === undefined) return;
+    const transaction = this.#head.decode(entry);
     if (transaction === undefined || transaction.version < this.#state.version) return;
     // Another replica has written again what was lost.
     if (transaction.version === this.#state.version) {
-      if (transaction.id !== this.#headId) await this.#compare();
+      if (transaction.id !== this.#head.id) await this.#compare();
       return;
     }
     if (transaction.version > this.#state.version + 1) return this.#load();
-    this.#headRevision = entry.revision;
-    this.#applyTransaction(transaction);
+    this.#head.revision = entry.revision;
+    await this.#applyTransaction(transaction);
   }
 
-  #applyTransaction(transaction: Transaction): void {
+  async #applyTransaction(transaction: Transaction): Promise<void> {
     this.#state.apply(transaction);
     this.#unwritten = transaction;
-    this.#headId = transaction.id;
+    this.#head.id = transaction.id;
     for (const listener of this.#listeners) listener(transaction);
+    await this.#options.journal?.append(transaction, () => this.#whole());
   }
 
   /** Gives the objects of the last transaction values of their own. @throws StoreError STORE_AWAY */
@@ -265,9 +278,9 @@ export class CommitLog {
     const { values } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const entries = await away(() => values.entries());
-      const last = entries.find(({ key }) => key === head);
+      const last = entries.find(({ key }) => key === headKey);
       // Without a head that can be read, its objects are as they were written out, one by one.
-      const transaction = last && this.#decode(last);
+      const transaction = last && this.#head.decode(last);
       const objects = this.#objects.read(entries);
       const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
       // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
@@ -275,18 +288,13 @@ export class CommitLog {
         await delay(readingMs);
         continue;
       }
-      this.#headRevision = last?.revision ?? 0;
-      this.#headId = transaction?.id;
+      this.#head.revision = last?.revision ?? 0;
+      this.#head.id = transaction?.id;
       const changed = this.#state.replace(objects, transaction, newest);
       this.#unwritten = transaction;
+      if (newest > 0) await this.#options.journal?.replace(this.#whole());
       if (changed !== undefined) for (const listener of this.#listeners) listener(changed);
       return;
     }
-  }
-
-  /** Undefined: set aside. What is known stays. */
-  #decode(entry: KeyValueEntry): Transaction | undefined {
-    const { values, seal } = this.#options;
-    return readValue(values, entry, (bytes) => decodeTransaction(bytes, seal));
   }
 }

@@ -25,7 +25,17 @@ export async function connectWithHealth(
   const report = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
   bus.onState(report);
   report();
+  closeWhereAway(bus, stop);
   return bus;
+}
+
+/** A service that stops does not wait for servers that are away: what it would publish, its successor publishes. */
+function closeWhereAway(bus: Bus, stop: AbortSignal): void {
+  const close = (): void => {
+    if (stop.aborted && !bus.state.connected) void bus[Symbol.asyncDispose]();
+  };
+  bus.onState(close);
+  stop.addEventListener("abort", close, { once: true });
 }
 
 /** By name on the readiness page, which does not turn unready for it, and by number in the metrics. */

@@ -5,10 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import type { Change } from "@flotilla/model";
-import { noopLogger, until } from "@flotilla/runtime";
+import { createMetrics, noopLogger, until } from "@flotilla/runtime";
 import { type RunningServer, startNats } from "@flotilla/servers";
 import { connect } from "nats";
-import { type Bus, connectBus, createPublisher, filters, type SubscriberItem, subscribe } from "./index.ts";
+import {
+  type Bus,
+  connectBus,
+  connectWithHealth,
+  createPublisher,
+  filters,
+  type SubscriberItem,
+  subscribe,
+} from "./index.ts";
 
 let directory: string;
 let server: RunningServer;
@@ -167,5 +175,17 @@ describe("bus over NATS with faults", () => {
     t.diagnostic(
       `10,000 keys: published in ${ms(began, published)} ms, read in ${ms(published, caughtUp)} ms, compared after a restart in ${ms(caughtUp, compared)} ms`,
     );
+  });
+
+  it("a service that is stopped while the server is away does not wait for it", async () => {
+    const ended = new AbortController();
+    const health = { setCondition: () => undefined };
+    const options = { url: server.url, clientName: "test", log: noopLogger, health, metrics: createMetrics() };
+    await using bus = await connectWithHealth(options, ended.signal);
+    await server.kill();
+    await until(() => !bus.state.connected, { withinMs: 10_000, what: "the loss to be noticed" });
+    const publishing = bus.publish([{ subject: "flotilla.v1.a", payload: Buffer.from("1") }]);
+    ended.abort();
+    await assert.rejects(publishing, { code: "BUS_CLOSED" });
   });
 });

@@ -2,11 +2,13 @@
  * Four services in this process over stores of the test's own, with a directory of files, objects written over the API, and a sidecar
  * that stays connected. Services can be stopped and started again: what they held in memory is gone then.
  */
+import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { main as ca } from "@flotilla/ca";
 import { main as configController } from "@flotilla/config-controller";
+import { delay } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
 import { main as serviceController } from "@flotilla/service-controller";
 import { main as xdsServer } from "@flotilla/xds-server";
@@ -34,6 +36,8 @@ const always = {
   metadata: { name: "always", namespace: "shop" },
   spec: { host: "web0" },
 };
+
+const stopWithinMs = 30_000;
 
 interface Running {
   readonly stop: AbortController;
@@ -77,7 +81,9 @@ export class Mesh implements AsyncDisposable {
     const running = this.#running.get(name);
     this.#running.delete(name);
     running?.stop.abort(new Error("stopped by the test"));
-    await running?.ended;
+    if (running === undefined) return;
+    const tooLong = delay(stopWithinMs).then(() => assert.fail(`${name} does not stop`));
+    await Promise.race([running.ended, tooLong]);
   }
 
   /** The text of a service's readiness page; empty while it does not answer. */
@@ -155,7 +161,7 @@ export class Mesh implements AsyncDisposable {
       STORE_URL: this.#stores.url("redis"),
       HEALTH_HOST: "127.0.0.1",
       HEALTH_PORT: String(this.#firstPort + serviceNames.indexOf(name)),
-      LOG_LEVEL: "silent",
+      LOG_LEVEL: process.env["LOG_LEVEL"] ?? "silent",
       SEAL_KEY_FILE: join(this.#workDir, "seal.key"),
       WORK_DIR: this.#workDir,
       KUBERNETES_SERVICE_HOST: "",

@@ -38,7 +38,13 @@ export class Stores implements AsyncDisposable {
   async start(name: StoreName): Promise<void> {
     const start = name === "nats" ? startNats : startRedis;
     const options = { directory: this.#directory, env: process.env, port: this.#ports[name] };
-    this.#running.set(name, await start(options));
+    const server = await start(options);
+    this.#running.set(name, server);
+    void server.exited.then(() => this.#running.get(name) === server && this.#running.delete(name));
+  }
+
+  pid(name: StoreName): number | undefined {
+    return this.#running.get(name)?.pid;
   }
 
   async kill(name: StoreName): Promise<void> {
@@ -56,7 +62,7 @@ export class Stores implements AsyncDisposable {
   /** Of a server that does not run. */
   lose(name: StoreName, loss: Loss): void {
     const data = this.#dataOf(name);
-    if (loss !== "none" && loss !== "torn") rmSync(data, { recursive: true, force: true });
+    if (loss !== "none" && loss !== "torn") empty(data);
     if (loss.startsWith("rewound")) copyFolder(this.#copyOf(name), data);
     if (loss.endsWith("torn")) this.#tear(data);
   }
@@ -81,6 +87,11 @@ export class Stores implements AsyncDisposable {
     const missing = 1 + Math.floor(this.#random() * Math.min(last.size, 1_000));
     truncateSync(last.file, last.size - missing);
   }
+}
+
+/** Without the directory itself, which may be a disk of its own. */
+function empty(directory: string): void {
+  for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true, force: true });
 }
 
 function timeAndSize(file: string): { readonly mtimeMs: number; readonly size: number } {

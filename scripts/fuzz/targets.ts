@@ -15,6 +15,9 @@ import { FrameReader } from "../../packages/raw-grpc/src/frame.ts";
 import { GrpcError } from "../../packages/raw-grpc/src/status.ts";
 import { parseDocumentText, splitDocuments } from "../../packages/sources/src/documents.ts";
 import { checksumOnly, entryTag, readEntry, taggedEntry } from "../../packages/state/src/entry-codec.ts";
+import schemas from "../../packages/validation/src/gen/schemas.json" with { type: "json" };
+import { CelRules } from "../../packages/validation/src/schema/cel-rules.ts";
+import type { KindSchemas } from "../../packages/validation/src/schema/schema.ts";
 import { createValidator } from "../../packages/validation/src/validate-object.ts";
 import { parseReview } from "../../services/webhook/src/admission/review.ts";
 import { WebhookError } from "../../services/webhook/src/errors.ts";
@@ -52,12 +55,15 @@ const isOf =
 const decoder = new RequestDecoder();
 const nodes = new NodeReader();
 const validate = createValidator();
+const rules = new CelRules();
+const withRules = (Object.values(schemas) as unknown as readonly KindSchemas[]).flatMap((kind) => kind.schemas);
 const entryKey = "config/VirtualService/shop/reviews";
 
 /** In alphabetical order. */
 export const fuzzTargets: readonly FuzzTarget[] = [
   target("admission-review", [...jsonWords, "request", "uid", "AdmissionReview"], isOf(WebhookError), parseReview),
   target("bus-envelope", [...jsonWords, "op", "put", "key", "value", "type"], isOf(BusError), readEnvelope),
+  { ...target("cel", [...jsonWords, ...objectWords], never, evaluateRules), corpus: keptInputs("objects") },
   target("certificate", derWords, isOf(PkiError), parseCertificate),
   target("csr", derWords, isOf(PkiError), parseCsr),
   target(
@@ -122,6 +128,13 @@ function readDocuments(input: Buffer): void {
 function readObject(input: Buffer): void {
   const value = parsedJson(input);
   if (isObject(value)) validate(value);
+}
+
+/** The rules of one kind after the other, over values that need not have the structure of the kind. */
+function evaluateRules(input: Buffer): void {
+  const value = parsedJson(input);
+  const schema = withRules[input.length % withRules.length];
+  if (isObject(value) && schema !== undefined) rules.validate(schema, value);
 }
 
 /** Undefined: the readers of JSON refuse it before anybody looks at it. */

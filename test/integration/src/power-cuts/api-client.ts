@@ -14,7 +14,6 @@ import {
   sanOf,
   spkiOf,
 } from "@flotilla/pki";
-import { routeOf } from "./mesh.ts";
 
 interface Reply {
   readonly status: number;
@@ -106,4 +105,13 @@ export class ApiClient {
     sending.end(body);
     return promise;
   }
+}
+
+export function routeOf(host: string, timeout: number) {
+  return {
+    apiVersion: "networking.istio.io/v1",
+    kind: "VirtualService",
+    metadata: { name: host, namespace: "shop" },
+    spec: { hosts: [host], http: [{ timeout: `${timeout}s`, route: [{ destination: { host } }] }] },
+  };
 }

@@ -12,7 +12,7 @@ import { delay } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
 import { main as serviceController } from "@flotilla/service-controller";
 import { main as xdsServer } from "@flotilla/xds-server";
-import { ApiClient } from "./api-client.ts";
+import { ApiClient, routeOf } from "./api-client.ts";
 import { Sidecar } from "./sidecar.ts";
 import type { Stores } from "./stores.ts";
 
@@ -175,15 +175,6 @@ export class Mesh implements AsyncDisposable {
       ...(name !== "ca" && { CONFIG_DIR: join(this.#workDir, name === "service-controller" ? "registry" : "config") }),
     };
   }
-}
-
-export function routeOf(host: string, timeout: number) {
-  return {
-    apiVersion: "networking.istio.io/v1",
-    kind: "VirtualService",
-    metadata: { name: host, namespace: "shop" },
-    spec: { hosts: [host], http: [{ timeout: `${timeout}s`, route: [{ destination: { host } }] }] },
-  };
 }
 
 function listOf(items: readonly object[]): string {

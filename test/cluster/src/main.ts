@@ -9,6 +9,7 @@ const suites = {
   "high-availability": "./high-availability.suite.ts",
   helm: "./helm.suite.ts",
   istiod: "./istiod.suite.ts",
+  admission: "./admission.suite.ts",
 } as const;
 
 /** Why nothing can be tested. */

@@ -8,12 +8,22 @@ import type { TagConfiguration } from "../tag/revision-tag.ts";
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
 const path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
+interface Role {
+  readonly rules: readonly { readonly resourceNames: readonly string[] }[];
+}
+interface Binding {
+  readonly subjects: readonly { readonly name: string; readonly namespace: string }[];
+}
+
 function injector(revision: string): object {
   const service = { name: `webhook-${revision}`, namespace: "istio-system", path: "/inject", port: 443 };
   const away = { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["istio-system"] };
   return {
     ...{ apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration" },
-    metadata: { name: `injector-${revision}`, labels: { "istio.io/rev": revision } },
+    metadata: {
+      name: `injector-${revision}`,
+      labels: { "istio.io/rev": revision, ...(revision === "new" && { "app.kubernetes.io/part-of": "flotilla" }) },
+    },
     webhooks: [
       {
         ...{ name: "rev.namespace.sidecar-injector.istio.io", admissionReviewVersions: ["v1"], sideEffects: "None" },
@@ -30,6 +40,18 @@ describe("flotilla tag", { skip: server === undefined && whyNoApiserver }, () =>
   const tag = (...args: readonly string[]) =>
     recordRun(["tag", ...args, "--kubeconfig", (server as RunningApiserver).kubeconfig]);
   const configurationOf = (name: string) => api().get<TagConfiguration>(`${path}/istio-revision-tag-${name}`);
+
+  /** Which configurations which accounts may update because of the tag. */
+  async function rightOf(name: string) {
+    const rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const role = await api().get<Role>(`${rbac}/clusterroles/flotilla-revision-tag-${name}`);
+    const binding = await api().get<Binding>(`${rbac}/clusterrolebindings/flotilla-revision-tag-${name}`);
+    if (role === undefined || binding === undefined) return undefined;
+    return {
+      names: role.rules.flatMap(({ resourceNames }) => resourceNames),
+      accounts: binding.subjects.map((subject) => `${subject.namespace}/${subject.name}`),
+    };
+  }
 
   before(async () => {
     for (const revision of ["old", "new"]) await api().create(path, injector(revision));
@@ -62,6 +84,7 @@ describe("flotilla tag", { skip: server === undefined && whyNoApiserver }, () =>
       { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["istio-system"] },
     ]);
     assert.match(JSON.stringify(first?.clientConfig), /"webhook-old"/);
+    assert.equal(await rightOf("prod"), undefined, "a webhook that is not Flotilla's");
   });
 
   it("lists tags with the namespaces that use them", async () => {
@@ -82,6 +105,10 @@ describe("flotilla tag", { skip: server === undefined && whyNoApiserver }, () =>
     assert.equal((await tag("set", "prod", "--revision", "new", "--overwrite")).code, 0);
     assert.match(JSON.stringify((await configurationOf("prod"))?.webhooks), /"webhook-new"/);
     assert.equal((await tag("set", "prod", "--revision", "new")).code, 0);
+    assert.deepEqual(await rightOf("prod"), {
+      names: ["istio-revision-tag-prod"],
+      accounts: ["istio-system/webhook-new"],
+    });
   });
 
   it("makes the tag default for namespaces with istio-injection=enabled", async () => {
@@ -108,5 +135,7 @@ describe("flotilla tag", { skip: server === undefined && whyNoApiserver }, () =>
   it("removes a tag", async () => {
     assert.equal((await tag("remove", "prod", "--while-used")).code, 0);
     assert.equal(await configurationOf("prod"), undefined);
+    assert.equal(await rightOf("prod"), undefined);
+    assert.notEqual(await rightOf("default"), undefined);
   });
 });

@@ -10,6 +10,7 @@ import { CliError } from "../errors.ts";
 import { columns } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 import { isOfRevision, labels, namespacesOf, type TagConfiguration, tagConfiguration } from "../tag/revision-tag.ts";
+import { giveRight, takeRight } from "../tag/webhook-right.ts";
 
 const path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
@@ -28,6 +29,9 @@ export const tagSet: Run<typeof setDefinition> = async ({ operands: { tag }, opt
   const leadsTo = present?.metadata.labels?.[labels.revision];
   if (present !== undefined && leadsTo !== revision && !overwrite)
     throw new CliError("CLI_REFUSED", `${tag} leads to ${leadsTo}: use --overwrite to change it`);
+  const withoutRight = await giveRight(api, tag, base);
+  if (withoutRight !== undefined)
+    terminal.warn(`flotilla: the webhook cannot write a new root into this tag later: ${withoutRight}`);
   const next = tagConfiguration(base, { tag, revision });
   if (present === undefined) await api.create(path, next);
   else await replace(api, present, next);
@@ -64,6 +68,7 @@ export const tagRemove: Run<typeof removeDefinition> = async ({ operands: { tag 
       `${tag} is used by ${using.join(", ")}: use --while-used to remove it all the same`,
     );
   await api.delete(`${path}/${present.metadata.name}`);
+  await takeRight(api, tag);
   terminal.print(`${tag} removed`);
   return 0;
 };

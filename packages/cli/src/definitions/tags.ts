@@ -12,7 +12,7 @@ export const tagSet = define({
   group,
   summary: "lead the namespaces of a tag to a revision, at first or from now on",
   details:
-    "Namespaces with istio.io/rev=TAG are injected by that revision. Pods that run stay as they are until they are made again. The tag is a MutatingWebhookConfiguration as istioctl makes it, so that istioctl and Flotilla see the same tags.",
+    "Namespaces with istio.io/rev=TAG are injected by that revision. Pods that run stay as they are until they are made again. The tag is a MutatingWebhookConfiguration as istioctl makes it, so that istioctl and Flotilla see the same tags. Flotilla's webhook gets the right to keep the root in it, by a ClusterRole flotilla-revision-tag-TAG.",
   operands: { tag },
   options: {
     revision: text("--revision <REVISION>", "revision whose webhook injects (required)"),

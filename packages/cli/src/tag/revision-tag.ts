@@ -6,7 +6,7 @@ export interface TagConfiguration extends KubeObject {
 }
 interface Webhook {
   readonly name: string;
-  readonly clientConfig: object;
+  readonly clientConfig: { readonly service?: { readonly name: string; readonly namespace: string } };
   readonly namespaceSelector?: Selector;
   readonly objectSelector?: Selector;
 }

@@ -52,12 +52,6 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/**
- * Options of every grpc-js channel. Without the first, grpc-js asks DNS for a TXT record with a service config before it connects: an
- * engine's resolver on an internal network answers that after 21 s.
- */
-export const channelOptions = { "grpc.service_config_disable_resolution": 1 } as const;
-
 /** Envoy's AggregatedDiscoveryService; messages stay bytes. */
 export const aggregatedDiscoveryService = {
   streamAggregatedResources: rawGrpcMethod(AggregatedDiscoveryService.method.streamAggregatedResources),

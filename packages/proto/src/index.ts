@@ -15,10 +15,11 @@ export {
   StringValueSchema,
   type Timestamp,
 } from "@bufbuild/protobuf/wkt";
+export { channelOptions } from "./certificate-call.ts";
 export { decode, encode } from "./encode.ts";
 export { ProtoError, type ProtoErrorCode } from "./errors.ts";
 export { withSeconds } from "./go-durations.ts";
-export { aggregatedDiscoveryService, certificateService, channelOptions, type GrpcMethod } from "./grpc.ts";
+export { aggregatedDiscoveryService, certificateService, type GrpcMethod } from "./grpc.ts";
 export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
 export { isJsonObject } from "./map-json-anys.ts";
 export { type MergeOptions, merge } from "./merge.ts";

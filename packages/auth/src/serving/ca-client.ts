@@ -8,8 +8,7 @@ import {
   privateKeyPem,
   sanOf,
 } from "@flotilla/pki";
-import { certificateService, channelOptions, create } from "@flotilla/proto";
-import { IstioCertificateRequestSchema, type IstioCertificateResponse } from "@flotilla/proto/security/v1alpha1/ca_pb";
+import { type CertificateResponse, certificateCall, channelOptions } from "@flotilla/proto/certificate-call";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { AuthError } from "../errors.ts";
 import type { TlsMaterial } from "./material.ts";
@@ -32,8 +31,6 @@ export interface CaCall {
   readonly deadlineMs?: number;
 }
 
-const { createCertificate } = certificateService;
-
 /** @throws AuthError AUTH_CA_AWAY if asking again may help, AUTH_CA_REFUSED if it will not. */
 export async function requestCertificate(call: CaCall): Promise<TlsMaterial> {
   const key = await generatePrivateKey(call.keyType);
@@ -45,7 +42,7 @@ export async function requestCertificate(call: CaCall): Promise<TlsMaterial> {
   return { keyPem: privateKeyPem(key), chainPem: certChain.slice(0, -1).reduce(appendPem, ""), rootsPem };
 }
 
-async function send(call: CaCall, csr: string): Promise<IstioCertificateResponse> {
+async function send(call: CaCall, csr: string): Promise<CertificateResponse> {
   const { proof, rootsPem, address, serverName, ttlMs, instance, deadlineMs = 10_000 } = call;
   const pair =
     "current" in proof ? [Buffer.from(proof.current.keyPem), Buffer.from(proof.current.chainPem)] : [null, null];
@@ -59,16 +56,16 @@ async function send(call: CaCall, csr: string): Promise<IstioCertificateResponse
   });
   const metadata = new Metadata();
   if ("token" in proof) metadata.set("authorization", `Bearer ${proof.token}`);
-  const request = create(IstioCertificateRequestSchema, {
+  const request = {
     csr,
-    validityDuration: BigInt(Math.round(ttlMs / 1000)),
-    ...(instance !== undefined && { metadata: { Instance: instance } }),
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<IstioCertificateResponse>();
+    validitySeconds: Math.round(ttlMs / 1000),
+    metadata: instance === undefined ? {} : { Instance: instance },
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<CertificateResponse>();
   client.makeUnaryRequest(
-    createCertificate.path,
-    createCertificate.requestSerialize,
-    createCertificate.responseDeserialize,
+    certificateCall.path,
+    certificateCall.requestSerialize,
+    certificateCall.responseDeserialize,
     request,
     metadata,
     { deadline: Date.now() + deadlineMs },

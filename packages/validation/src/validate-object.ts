@@ -6,7 +6,7 @@ import type { JsonObject } from "./schema/schema.ts";
 import { createSchemaValidator, type SchemaValidator } from "./schema/validate-schema.ts";
 import { validateAuthorizationPolicy } from "./semantic/authorization-policy.ts";
 import { validateDestinationRule } from "./semantic/destination-rule.ts";
-import { validateEnvoyFilter } from "./semantic/envoy-filter.ts";
+import { type PatchValueCheck, patchValueProblems, validateEnvoyFilter } from "./semantic/envoy-filter.ts";
 import { validateGateway } from "./semantic/gateway.ts";
 import { validateGatewayRoute } from "./semantic/gateway-route.ts";
 import { validatePeerAuthentication } from "./semantic/peer-authentication.ts";
@@ -23,16 +23,30 @@ import { validateWasmPlugin } from "./semantic/wasm-plugin.ts";
 import { validateWorkloadEntry } from "./semantic/workload-entry.ts";
 import { validateWorkloadGroup } from "./semantic/workload-group.ts";
 
+export interface ValidatorTools {
+  /** Of Envoy's messages, which take 50 MB: undefined while nobody needs them. */
+  readonly patchValue?: () => PatchValueCheck | undefined;
+}
+
 /** The validator keeps compiled rules: one for the life of a process is right. */
-export function createValidator(): SchemaValidator {
+export function createValidator({ patchValue }: ValidatorTools = {}): SchemaValidator {
   const fits = createSchemaValidator();
   return (object, options) => {
     // The one bound on depth: the checks below, and whoever reads the object after them, go down recursively.
     const tooDeep = anything(object);
     if (tooDeep !== undefined) return [{ field: "", reason: `the object${tooDeep}`, severity: "error" }];
     const problems = fits(object, options);
-    return hasErrors(problems) ? problems : [...problems, ...validateSemantics(object)];
+    if (hasErrors(problems)) return problems;
+    const found = [...problems, ...validateSemantics(object)];
+    const check = isEnvoyFilter(object) && !hasErrors(found) ? patchValue?.() : undefined;
+    if (check === undefined) return found;
+    return [...found, ...patchValueProblems(field({ value: object, path: "" }, "spec"), check)];
   };
+}
+
+/** Its values are checked where Envoy's messages are there (`patchValue`). */
+export function isEnvoyFilter({ apiVersion, kind }: JsonObject): boolean {
+  return kind === "EnvoyFilter" && typeof apiVersion === "string" && apiVersion.startsWith("networking.istio.io/");
 }
 
 type KindValidator = (spec: Field, metadata: ObjectMetadata) => readonly Problem[];

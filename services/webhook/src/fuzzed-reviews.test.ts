@@ -44,7 +44,7 @@ it(`answers ${count} fuzzed reviews`, async () => {
   for (let done = 0; done < count; done++) {
     const { path, review } = sampleReviews[random(sampleReviews.length)] ?? assert.fail("no samples");
     const body = bodyOf(review, random);
-    const reply = answer({ method: "POST", path, contentType: "application/json", body });
+    const reply = await answer({ method: "POST", path, contentType: "application/json", body });
     const what = () =>
       `review ${done} of seed ${seed}: ${reply.status} ${reply.text} ${body.toString().slice(0, 2_000)}`;
     if (body.length === 0) continue;

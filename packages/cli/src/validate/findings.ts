@@ -1,7 +1,7 @@
 /** What is wrong with the objects of files, each finding with its place. */
 import { isForeignKind, kindOf } from "@flotilla/kinds";
 import { isObject } from "@flotilla/model";
-import { createValidator, type Problem } from "@flotilla/validation";
+import { createValidator, type PatchValueCheck, type Problem } from "@flotilla/validation";
 import { type LocatedObject, locateObjects } from "./located-objects.ts";
 import { meshConfigMapProblems } from "./mesh-config-map.ts";
 import { byPlace, type Finding } from "./reports.ts";
@@ -14,9 +14,9 @@ export interface Judged {
 
 type FindProblems = (object: LocatedObject["value"]) => readonly Problem[] | undefined;
 
-/** Keeps compiled rules over the files of a run. */
-export function createJudge(): (file: string, text: string) => Judged {
-  const validate = createValidator();
+/** Keeps compiled rules over the files of a run. @param patchValue Envoy's types, where an EnvoyFilter is among the files */
+export function createJudge(patchValue?: PatchValueCheck): (file: string, text: string) => Judged {
+  const validate = createValidator({ patchValue: () => patchValue });
   const problemsOf: FindProblems = (value) => {
     if (!isObject(value)) return [refusal("", "is no object")];
     const { apiVersion, kind, metadata } = value;

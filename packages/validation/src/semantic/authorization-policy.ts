@@ -35,10 +35,11 @@ function actionProblems(spec: Field, action: string): readonly Problem[] {
   const provider = field(spec, "provider");
   const name = field(provider, "name");
   const isCustom = action === "CUSTOM";
+  const hasRules = items(spec, "rules").length > 0;
   const reason = `is required for action ${action}: write - {} for every request`;
   return [
-    ...refuseIf((isCustom || action === "DENY") && !isSet(rules), rules, reason),
-    ...refuseIf(isCustom && isSet(rules) && textOf(name) === "", name, "is required for action CUSTOM"),
+    ...refuseIf((isCustom || action === "DENY") && !hasRules, rules, reason),
+    ...refuseIf(isCustom && hasRules && textOf(name) === "", name, "is required for action CUSTOM"),
     ...refuseIf(!isCustom && isSet(provider), provider, `is for action CUSTOM, not for ${action}`),
   ];
 }
@@ -46,7 +47,7 @@ function actionProblems(spec: Field, action: string): readonly Problem[] {
 function presenceProblems(rule: Field): readonly Problem[] {
   return ["from", "to"].flatMap((name) => {
     const list = field(rule, name);
-    return refuseIf(Array.isArray(list.value) && list.value.length === 0, list, "must not be empty");
+    return warnIf(Array.isArray(list.value) && list.value.length === 0, list, "is empty and restricts nothing");
   });
 }
 

@@ -1,17 +1,37 @@
-/** EnvoyFilters: patches of what proxies get. Whether a patch's value fits Envoy's types is found where it is applied. */
+/** EnvoyFilters: patches of what proxies get, whose values are held against Envoy's types where those are given. */
 import type { Problem } from "../problem.ts";
 import { type Field, field, fieldAt, isSet, items, refuseIf, textOf, warnIf } from "./shared/field.ts";
 import { selectorProblems } from "./shared/selectors.ts";
 import { expressionReason } from "./shared/text-match.ts";
 
 export function validateEnvoyFilter(spec: Field): readonly Problem[] {
-  const patches = items(spec, "configPatches");
   const reason = "patches Envoy's own configuration, which may change with any version of Envoy";
   return [
-    ...warnIf(patches.length > 0, spec, reason),
+    ...warnIf(true, spec, reason),
     ...selectorProblems(field(spec, "workloadSelector"), "labels"),
-    ...patches.filter((patch) => textOf(fieldAt(patch, "match", "context")) !== "WAYPOINT").flatMap(patchProblems),
+    ...patchesOfProxies(spec).flatMap(patchProblems),
   ];
+}
+
+/** Why a value does not fit what it is applied to: a fault, or fields that are left out. Undefined where it fits. */
+export type PatchValueCheck = (
+  applyTo: string,
+  value: unknown,
+) => { readonly reason: string; readonly isFault: boolean } | undefined;
+
+/** What Envoy's types say about the values of an EnvoyFilter that has no other faults. */
+export function patchValueProblems(spec: Field, check: PatchValueCheck): readonly Problem[] {
+  return patchesOfProxies(spec).flatMap((member) => {
+    const value = fieldAt(member, "patch", "value");
+    const problem = isSet(value) ? check(textOf(field(member, "applyTo")), value.value) : undefined;
+    if (problem === undefined) return [];
+    return problem.isFault ? refuseIf(true, value, problem.reason) : warnIf(true, value, problem.reason);
+  });
+}
+
+/** Patches for waypoints are not looked at: they have no effect. */
+function patchesOfProxies(spec: Field): readonly Field[] {
+  return items(spec, "configPatches").filter((patch) => textOf(fieldAt(patch, "match", "context")) !== "WAYPOINT");
 }
 
 function patchProblems(member: Field): readonly Problem[] {
@@ -36,7 +56,33 @@ function patchProblems(member: Field): readonly Problem[] {
       value,
       "names a type of Envoy's v2 API, which Envoy has no more: write its v3 type",
     ),
+    ...warnIf(
+      namedOnly.has(textOf(applyTo)) && textOf(field(value, "name")) !== "" && !hasConfig(value),
+      value,
+      "has no typed_config: Envoy finds filters by their types, not by their names",
+    ),
+    ...typeProblems(value),
   ];
+}
+
+const namedOnly: ReadonlySet<string> = new Set([
+  "EXTENSION_CONFIG",
+  "HTTP_FILTER",
+  "LISTENER_FILTER",
+  "NETWORK_FILTER",
+]);
+
+function typeProblems(value: Field): readonly Problem[] {
+  return ["typed_config", "typedConfig"].flatMap((name) => {
+    const config = field(value, name);
+    return refuseIf(isSet(config) && textOf(field(config, "@type")) === "", config, "needs a type in @type");
+  });
+}
+
+/** HTTP and network filters may have theirs fetched. */
+function hasConfig(value: Field): boolean {
+  const names = ["typed_config", "typedConfig", "config_discovery", "configDiscovery"];
+  return names.some((name) => isSet(field(value, name)));
 }
 
 const maxVersionLength = 1024;

@@ -8,6 +8,8 @@ import { validateSemantics } from "../validate-object.ts";
 /** The rule as a sentence, a spec that keeps it, one that breaks it, and what is found there: warnings begin with `warning `. */
 export type Rule = readonly [rule: string, good: object, bad: object, ...found: readonly RegExp[]];
 
+const ofEveryEnvoyFilter = /^warning spec: patches Envoy's own configuration/;
+
 export function describeRules(
   apiVersion: string,
   kind: string,
@@ -21,7 +23,8 @@ export function describeRules(
   describe(kind, () => {
     for (const [rule, good, bad, ...found] of rules)
       it(rule, () => {
-        assert.deepEqual(findings(good), []);
+        const always = findings(good).filter((finding) => ofEveryEnvoyFilter.test(finding));
+        assert.deepEqual(findings(good), always);
         const broken = findings(bad);
         assert.equal(broken.length, found.length, broken.join("\n"));
         for (const [index, pattern] of found.entries()) assert.match(broken[index] ?? "", pattern);

@@ -52,7 +52,12 @@ describeRules("security.istio.io/v1", "AuthorizationPolicy", [
     /principals: is not supported with action CUSTOM/,
     /source\.namespace is not supported/,
   ],
-  ["lists are not empty", rule({}), rule({ from: [] }), /rules\[0\]\.from: must not be empty/],
+  [
+    "lists of callers are not empty",
+    rule({}),
+    rule({ from: [] }),
+    /warning spec\.rules\[0\]\.from: is empty and restricts nothing/,
+  ],
   ["sources are named", from({ principals: ["a"] }), rule({ from: [{}] }), /source: is required/],
   ["sources ask something", from({ principals: ["a"] }), from({}), /source: must not be empty/],
   [

@@ -29,13 +29,15 @@ import { serverTlsProblems } from "./shared/server-tls.ts";
 import { connectionPoolProblems } from "./shared/traffic-policy.ts";
 import { addressProblems, portProblems, socketProblems, unixPrefix } from "./shared/values.ts";
 
-const parts = ["egress", "ingress", "outboundTrafficPolicy", "inboundConnectionPool"];
+const lists = ["egress", "ingress"];
+const parts = ["outboundTrafficPolicy", "inboundConnectionPool"];
 
 export function validateSidecar(spec: Field, { namespace }: ObjectMetadata): readonly Problem[] {
-  const isEmpty = parts.every((name) => !isSet(field(spec, name)));
+  const isEmpty =
+    lists.every((name) => items(spec, name).length === 0) && parts.every((name) => !isSet(field(spec, name)));
   return [
     ...selectorProblems(field(spec, "workloadSelector"), "labels"),
-    ...refuseIf(isEmpty, spec, `needs one of ${parts.join(", ")}`),
+    ...refuseIf(isEmpty, spec, `needs one of ${[...lists, ...parts].join(", ")}`),
     ...items(spec, "ingress").flatMap(ingressProblems),
     ...portRepetitions(items(spec, "ingress")),
     ...connectionPoolProblems(field(spec, "inboundConnectionPool")),

@@ -5,6 +5,7 @@ import { anyTrustDomain, localIssuerRule, pageAccess, parseJwtRule, peerIdentity
 import { accountName, type OwnCertificate } from "@flotilla/auth/serving";
 import type { Bus, Seal } from "@flotilla/bus";
 import type { ConfigStore } from "@flotilla/model";
+import { patchValueProblem } from "@flotilla/proto/patch-values";
 import { type FailingWork, type Health, keepRunning, keepTrying, type Logger, orAborted } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
 import manifest from "../../package.json" with { type: "json" };
@@ -163,7 +164,7 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
 }
 
 function createRoute({ settings, durable, view, order, log }: ApiOptions, history: EventHistory) {
-  const validate = createValidator();
+  const validate = createValidator({ patchValue: () => patchValueProblem });
   const objects = new Objects({
     durable,
     validate: (object) => validate({ ...object }),

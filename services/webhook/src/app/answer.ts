@@ -1,11 +1,13 @@
 /** What an admission request is answered from: the injection configuration, the mesh, the rules of validation. */
 import { type InjectionConfigSource, injectionConfigSource, valueOverrides } from "@flotilla/injection";
-import { createValidator } from "@flotilla/validation";
+import { createValidator, isEnvoyFilter } from "@flotilla/validation";
+import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import { createInjectionHandler } from "../inject/answer.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { createRouter } from "../serve/router.ts";
 import { usesNativeSidecars, type WebhookService } from "../settings.ts";
 import { createValidationHandler } from "../validate/answer.ts";
+import { EnvoyValues } from "../validate/envoy-values.ts";
 import { injectionDocuments } from "../watch/injection-config-map.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
 
@@ -53,11 +55,16 @@ export function createAnswer(
     metrics: metrics.injection,
     nowMs: () => performance.now(),
   });
-  const validate = createValidationHandler({
-    validate: createValidator(),
+  const envoy = new EnvoyValues(log.child({ part: "validate" }));
+  const judge = createValidationHandler({
+    validate: createValidator({ patchValue: () => envoy.check }),
     log: log.child({ part: "validate" }),
     metrics: metrics.validation,
   });
+  const validate = (request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> =>
+    request.object !== undefined && isEnvoyFilter(request.object) && envoy.check === undefined
+      ? envoy.load().then(() => judge(request))
+      : judge(request);
   const isReady = () => health.readiness.report().ready;
   const onHttpError = (status: number): void => metrics.httpErrors.add(1, { status });
   return createRouter({ inject, validate, isReady, onHttpError, log });

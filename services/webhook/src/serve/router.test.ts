@@ -25,7 +25,7 @@ function setUp({ isReady = true, fails = false } = {}) {
     ...{ inject: answering("inject"), validate: answering("validate"), log },
     ...{ isReady: () => isReady, onHttpError: (status: number) => void errors.push(status) },
   });
-  const ask = (path: string, body = question, contentType = "application/json"): HttpsReply =>
+  const ask = (path: string, body = question, contentType = "application/json"): Promise<HttpsReply> =>
     route({ method: "POST", path, body: Buffer.from(body), contentType } as Parameters<typeof route>[0]);
   return { ask, asked, errors, logged };
 }
@@ -39,9 +39,9 @@ describe("the pages of the webhook", () => {
     ["/validate", "validate"],
     ["/validate/x", "validate"],
   ] as const)
-    it(`${path} is answered by ${handler}`, () => {
+    it(`${path} is answered by ${handler}`, async () => {
       const { ask, asked, errors } = setUp();
-      const reply = ask(path);
+      const reply = await ask(path);
       assert.deepEqual([reply.status, responseOf(reply).uid, responseOf(reply).allowed], [200, "u1", true]);
       assert.deepEqual([asked, errors], [[`${handler} ${path}`], []]);
     });
@@ -55,32 +55,34 @@ describe("the pages of the webhook", () => {
     ["/inject", 415, question, ""],
   ];
   for (const [path, status, body, contentType] of refused)
-    it(`${path} with ${JSON.stringify([body?.slice(0, 9), contentType])} is refused with ${status}, which counts`, () => {
+    it(`${path} with ${JSON.stringify([body?.slice(0, 9), contentType])} is refused with ${status}, which counts`, async () => {
       const { ask, asked, errors } = setUp();
-      assert.equal(ask(path, body, contentType).status, status);
+      assert.equal((await ask(path, body, contentType)).status, status);
       assert.deepEqual([asked, errors], [[], [status]]);
     });
 
-  it("a content type may have parameters, in any case", () =>
-    assert.equal(setUp().ask("/inject", question, " Application/JSON ; charset=utf-8").status, 200));
+  it("a content type may have parameters, in any case", async () => {
+    const { status } = await setUp().ask("/inject", question, " Application/JSON ; charset=utf-8");
+    assert.equal(status, 200);
+  });
 
   for (const isReady of [true, false])
-    it(`/ready is answered as it is: ${isReady}`, () => {
+    it(`/ready is answered as it is: ${isReady}`, async () => {
       const { ask, errors } = setUp({ isReady });
       const status = isReady ? 200 : 503;
-      assert.deepEqual([ask("/ready", "").status, errors], [status, isReady ? [] : [503]]);
+      assert.deepEqual([(await ask("/ready", "")).status, errors], [status, isReady ? [] : [503]]);
     });
 
-  it("a malformed question is refused in an answer", () => {
+  it("a malformed question is refused in an answer", async () => {
     const { ask, asked } = setUp();
-    const reply = ask("/validate", "{}");
+    const reply = await ask("/validate", "{}");
     assert.deepEqual([reply.status, responseOf(reply).allowed, asked], [200, false, []]);
     assert.match(responseOf(reply).status?.message ?? "", /kind is/);
   });
 
-  it("a fault of a handler refuses the object with its reason, and is logged", () => {
+  it("a fault of a handler refuses the object with its reason, and is logged", async () => {
     const { ask, logged, errors } = setUp({ fails: true });
-    const { allowed, status } = responseOf(ask("/inject"));
+    const { allowed, status } = responseOf(await ask("/inject"));
     assert.deepEqual([allowed, status?.message], [false, "internal error: a fault"]);
     assert.deepEqual([logged, errors], [["/inject"], []]);
   });

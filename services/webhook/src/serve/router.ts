@@ -6,7 +6,7 @@ import { WebhookError } from "../errors.ts";
 import { type HttpsReply, type HttpsRequest, json, plain } from "./https-server.ts";
 
 /** `path` is the request's: the injection reads environment of the proxy from it. */
-type AdmissionHandler = (request: AdmissionRequest, path: string) => AdmissionAnswer;
+type AdmissionHandler = (request: AdmissionRequest, path: string) => AdmissionAnswer | Promise<AdmissionAnswer>;
 
 export interface RouterOptions {
   readonly inject: AdmissionHandler;
@@ -16,15 +16,15 @@ export interface RouterOptions {
   readonly log: Logger;
 }
 
-export function createRouter(options: RouterOptions): (request: HttpsRequest) => HttpsReply {
-  return (request) => {
-    const reply = route(options, request);
+export function createRouter(options: RouterOptions): (request: HttpsRequest) => Promise<HttpsReply> {
+  return async (request) => {
+    const reply = await route(options, request);
     if (reply.status >= 400) options.onHttpError(reply.status);
     return reply;
   };
 }
 
-function route(options: RouterOptions, request: HttpsRequest): HttpsReply {
+function route(options: RouterOptions, request: HttpsRequest): HttpsReply | Promise<HttpsReply> {
   const { inject, validate, isReady, log } = options;
   const { path } = request;
   if (path === "/ready") return isReady() ? plain(200, "ready") : plain(503, "not ready");
@@ -34,7 +34,11 @@ function route(options: RouterOptions, request: HttpsRequest): HttpsReply {
 }
 
 /** Failures of a well-formed question are answers, not HTTP errors: only those reach whoever made the object. */
-function review(handler: AdmissionHandler, { body, contentType, path }: HttpsRequest, log: Logger): HttpsReply {
+async function review(
+  handler: AdmissionHandler,
+  { body, contentType, path }: HttpsRequest,
+  log: Logger,
+): Promise<HttpsReply> {
   if (body.byteLength === 0) return plain(400, "no body found");
   const [mediaType = ""] = contentType.split(";", 1);
   if (mediaType.trim().toLowerCase() !== "application/json") {
@@ -42,7 +46,7 @@ function review(handler: AdmissionHandler, { body, contentType, path }: HttpsReq
   }
   try {
     const { apiVersion, request } = parseReview(body);
-    return json(formatReview(apiVersion, request.uid, judge(handler, request, path, log)));
+    return json(formatReview(apiVersion, request.uid, await judge(handler, request, path, log)));
   } catch (error) {
     if (!(error instanceof WebhookError) || error.code !== "ADMISSION_MALFORMED") throw error;
     return json(formatReview("admission.k8s.io/v1", "", { allowed: false, message: error.reason }));
@@ -50,9 +54,14 @@ function review(handler: AdmissionHandler, { body, contentType, path }: HttpsReq
 }
 
 /** A fault of ours refuses the object with its reason: a status of 500 would say nothing to the user. */
-function judge(handler: AdmissionHandler, request: AdmissionRequest, path: string, log: Logger): AdmissionAnswer {
+async function judge(
+  handler: AdmissionHandler,
+  request: AdmissionRequest,
+  path: string,
+  log: Logger,
+): Promise<AdmissionAnswer> {
   try {
-    return handler(request, path);
+    return await handler(request, path);
   } catch (error) {
     const { namespace, name, kind } = request;
     log.error("admission request failed", { path, namespace, name, kind: kind.kind, error });

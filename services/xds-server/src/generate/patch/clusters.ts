@@ -3,17 +3,9 @@ import { clone } from "@bufbuild/protobuf";
 import { parseClusterName } from "@flotilla/model";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { reasonOf } from "@flotilla/proto/patch-values";
 import { isMerge, mergeSocket, mergeValue } from "./merge.ts";
-import {
-  ApplyTo,
-  type Context,
-  isInContext,
-  Operation,
-  type Patch,
-  patchesTo,
-  type ReportProblem,
-  reasonOf,
-} from "./patch.ts";
+import { ApplyTo, type Context, isInContext, Operation, type Patch, patchesTo, type ReportProblem } from "./patch.ts";
 
 export interface PatchedCluster {
   readonly name: string;

@@ -11,11 +11,12 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { reasonOf } from "@flotilla/proto/patch-values";
 import { presentName } from "./filter-names.ts";
 import { httpFilterMatcher, networkFilterMatcher } from "./listener-match.ts";
 import { changeList } from "./lists.ts";
 import { isMerge, mergeAny } from "./merge.ts";
-import { ApplyTo, type Patch, patchesTo, type ReportProblem, reasonOf } from "./patch.ts";
+import { ApplyTo, type Patch, patchesTo, type ReportProblem } from "./patch.ts";
 
 const connectionManager = "envoy.filters.network.http_connection_manager";
 

@@ -6,19 +6,11 @@ import {
   ListenerFilterSchema,
 } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { reasonOf } from "@flotilla/proto/patch-values";
 import { changeFilters, mergeConfigs, patchFilters } from "./filters.ts";
 import { listenerFilterMatcher, matchesChain, matchesListener, mayMatchListener } from "./listener-match.ts";
 import { isMerge, mergeSocket, mergeValue } from "./merge.ts";
-import {
-  ApplyTo,
-  type Context,
-  isInContext,
-  Operation,
-  type Patch,
-  patchesTo,
-  type ReportProblem,
-  reasonOf,
-} from "./patch.ts";
+import { ApplyTo, type Context, isInContext, Operation, type Patch, patchesTo, type ReportProblem } from "./patch.ts";
 
 const kinds: ReadonlySet<ApplyTo> = new Set([
   ApplyTo.LISTENER,

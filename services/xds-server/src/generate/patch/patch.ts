@@ -1,31 +1,17 @@
 /** Patches of EnvoyFilters as they are applied: their values are messages, read once for each object. */
-import { fromJson, type GenMessage, type JsonValue, type Message, ProtoError } from "@flotilla/proto";
-import { type Bootstrap, BootstrapSchema } from "@flotilla/proto/envoy/config/bootstrap/v3/bootstrap_pb";
-import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
-import {
-  type TypedExtensionConfig,
-  TypedExtensionConfigSchema,
-} from "@flotilla/proto/envoy/config/core/v3/extension_pb";
-import {
-  type Filter,
-  type FilterChain,
-  FilterChainSchema,
-  FilterSchema,
-  type ListenerFilter,
-  ListenerFilterSchema,
+import type { Message } from "@flotilla/proto";
+import type { Bootstrap } from "@flotilla/proto/envoy/config/bootstrap/v3/bootstrap_pb";
+import type { Cluster } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type { TypedExtensionConfig } from "@flotilla/proto/envoy/config/core/v3/extension_pb";
+import type {
+  Filter,
+  FilterChain,
+  ListenerFilter,
 } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
-import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import {
-  type Route,
-  RouteSchema,
-  type VirtualHost,
-  VirtualHostSchema,
-} from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
-import { type RouteConfiguration, RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import {
-  type HttpFilter,
-  HttpFilterSchema,
-} from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import type { Route, VirtualHost } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
+import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
   EnvoyFilter_PatchContext as Context,
@@ -34,6 +20,7 @@ import {
   type EnvoyFilter_EnvoyConfigObjectPatch as ObjectPatch,
   EnvoyFilter_Patch_Operation as Operation,
 } from "@flotilla/proto/networking/v1alpha3/envoy_filter_pb";
+import { readPatchValue } from "@flotilla/proto/patch-values";
 
 export { ApplyTo, Context, Operation };
 
@@ -50,20 +37,6 @@ interface Values {
   readonly [ApplyTo.BOOTSTRAP]: Bootstrap;
   readonly [ApplyTo.LISTENER_FILTER]: ListenerFilter;
 }
-
-const schemas: ReadonlyMap<ApplyTo, GenMessage<Message>> = new Map<ApplyTo, GenMessage<Message>>([
-  [ApplyTo.LISTENER, ListenerSchema],
-  [ApplyTo.FILTER_CHAIN, FilterChainSchema],
-  [ApplyTo.NETWORK_FILTER, FilterSchema],
-  [ApplyTo.HTTP_FILTER, HttpFilterSchema],
-  [ApplyTo.ROUTE_CONFIGURATION, RouteConfigurationSchema],
-  [ApplyTo.VIRTUAL_HOST, VirtualHostSchema],
-  [ApplyTo.HTTP_ROUTE, RouteSchema],
-  [ApplyTo.CLUSTER, ClusterSchema],
-  [ApplyTo.EXTENSION_CONFIG, TypedExtensionConfigSchema],
-  [ApplyTo.BOOTSTRAP, BootstrapSchema],
-  [ApplyTo.LISTENER_FILTER, ListenerFilterSchema],
-]);
 
 export interface Patch<Value extends Message = Message> {
   /** Of the object, the place in it and the content: equal texts mean equal patches. */
@@ -139,8 +112,6 @@ interface Fault {
 type ReadValue = { readonly value: Message | undefined; readonly doubt?: Fault } | { readonly fault: Fault };
 
 function readPatch({ applyTo, patch }: ObjectPatch): ReadValue {
-  const schema = schemas.get(applyTo);
-  if (schema === undefined) return { fault: { path: "applyTo", reason: "names nothing that can be patched" } };
   const operation = patch?.operation ?? Operation.INVALID;
   if (operation === Operation.INVALID) return { fault: { path: "patch.operation", reason: "is missing" } };
   if (operation === Operation.REMOVE) return { value: undefined };
@@ -149,17 +120,10 @@ function readPatch({ applyTo, patch }: ObjectPatch): ReadValue {
   const path = "patch.value";
   const json = patch?.value;
   if (json === undefined) return { fault: { path, reason: "is missing" } };
-  try {
-    return { value: fromJson(schema, json as JsonValue) };
-  } catch (strict) {
-    try {
-      // As istiod has it: fields that the message does not have are left out, and reported.
-      const value = fromJson(schema, json as JsonValue, { ignoreUnknownFields: true });
-      return { value, doubt: { path, reason: `${reasonOf(strict)}; the other fields are used` } };
-    } catch (cause) {
-      return { fault: { path, reason: reasonOf(cause) } };
-    }
-  }
+  const read = readPatchValue(applyTo, json);
+  if (read === undefined) return { fault: { path: "applyTo", reason: "names nothing that can be patched" } };
+  if ("fault" in read) return { fault: { path, reason: read.fault } };
+  return { value: read.value, ...(read.doubt !== undefined && { doubt: { path, reason: read.doubt } }) };
 }
 
 const inserts: ReadonlySet<Operation> = new Set([
@@ -177,10 +141,4 @@ const ordered: ReadonlySet<ApplyTo> = new Set([
 /** Where no order counts, whatever is inserted is added. */
 function supportedOperation(applyTo: ApplyTo, operation: Operation): Operation {
   return inserts.has(operation) && !ordered.has(applyTo) ? Operation.ADD : operation;
-}
-
-/** The innermost message of an error: outer ones name the type only. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof ProtoError && error.cause !== undefined) return reasonOf(error.cause);
-  return error instanceof Error ? error.message : String(error);
 }

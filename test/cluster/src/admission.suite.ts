@@ -153,7 +153,7 @@ describe("admission on a cluster", () => {
     await kubectl("-n", "shop", "delete", "gateways.gateway.networking.k8s.io", "front");
   });
 
-  it("analysis of the cluster finds a planted mistake, and nothing once it is mended", {
+  it("analysis of the cluster finds a planted mistake, and nothing once it is corrected", {
     timeout: 3 * minutes,
   }, async () => {
     const destination = { destination: { host: "odrers" } };

@@ -143,6 +143,12 @@ describe("the pod's own words", () => {
     );
   });
 
+  it("and keeps it where a status that names no container is there already", () => {
+    const own = { name: "istio-proxy", image: "auto", resources: { limits: { cpu: "3" } } };
+    const pod = inject({ containers: [web, own], annotations: { "sidecar.istio.io/status": "{}" } });
+    assert.equal((proxyOf(pod)["resources"] as { limits: Json }).limits["cpu"], "3");
+  });
+
   it("another user of the proxy changes the rules that spare it", () => {
     const own = { name: "istio-proxy", image: "auto", securityContext: { runAsUser: 1234 } };
     const [init] = inject({ containers: [web, own] }).spec.initContainers ?? [];
@@ -154,6 +160,12 @@ describe("the pod's own words", () => {
     assert.deepEqual(JSON.parse(envOf(pod, "PROXY_CONFIG") ?? ""), { concurrency: 7, proxyMetadata: { A: "b" } });
     assert.equal(envOf(pod, "A"), "b");
   });
+
+  it("a concurrency that is no number refuses the pod", () =>
+    assert.throws(
+      () => inject({ annotations: { "proxy.istio.io/config": "concurrency: x" } }),
+      /proxy\.istio\.io\/config: concurrency: is no whole number/,
+    ));
 });
 
 describe("after the templates", () => {

@@ -56,10 +56,14 @@ export interface Overriding {
 /** Lays the author's containers over those of the templates. */
 export function reapplyOverrides(merged: Pod, { original, template, proxyConfig }: Overriding): Pod {
   const noted: Containers = parseNote(original.metadata.annotations?.[names.overrides]) ?? {};
-  const isAgain = original.metadata.annotations?.[names.status] !== undefined;
+  const status = original.metadata.annotations?.[names.status];
+  const isAgain = status !== undefined;
+  const earlier: Status = parseNote(status) ?? {};
+  const isInjected = (name: string): boolean =>
+    [earlier.containers, earlier.initContainers].some((list) => list?.includes(name));
   const find = (name: string, before: readonly Container[] = []): Container | undefined => {
     const own = before.find((container) => container.name === name);
-    if (own !== undefined || isAgain) return own;
+    if (own !== undefined || isInjected(name)) return own;
     const { containers = [], initContainers = [] } = original.spec;
     return [...containers, ...initContainers].find((container) => container.name === name);
   };

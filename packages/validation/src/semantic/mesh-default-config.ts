@@ -36,8 +36,15 @@ export function defaultConfigProblems(config: Field): readonly Problem[] {
     ...refuseIf(!["NONE", "MUTUAL_TLS", ""].includes(textOf(policy)), policy, "must be NONE or MUTUAL_TLS"),
     ...keyProviderProblems(field(config, "privateKeyProvider")),
     ...connectionSettingsProblems(field(config, "connectionSettings")),
-    ...nonNegativeProblems(field(config, "concurrency")),
+    ...concurrencyProblems(field(config, "concurrency")),
   ];
+}
+
+function concurrencyProblems(concurrency: Field): readonly Problem[] {
+  const isNumber = /^-?\d+$/.test(String(concurrency.value));
+  return isSet(concurrency) && !isNumber
+    ? refuseIf(true, concurrency, "is no whole number")
+    : nonNegativeProblems(concurrency);
 }
 
 function drainProblems(duration: Field): readonly Problem[] {

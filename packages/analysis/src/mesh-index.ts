@@ -50,11 +50,22 @@ export class MeshIndex {
   /** The rows that changed since the last call, each with its members in the order of their keys; undefined for empty ones. */
   *takeTouched(): Iterable<readonly [row: string, members: readonly MeshObject[] | undefined]> {
     for (const row of this.#touched) {
-      const members = [...(this.#rows.get(row)?.values() ?? [])];
+      const members = this.members(row);
       if (members.length === 0) this.#rows.delete(row);
-      yield [row, members.length === 0 ? undefined : members.sort(byKey)];
+      yield [row, members.length === 0 ? undefined : members];
     }
     this.#touched.clear();
+  }
+
+  /** Rows that lost their last member are dropped, for users who look at members alone. */
+  dropEmptyRows(): void {
+    for (const row of this.#touched) if (this.#rows.get(row)?.size === 0) this.#rows.delete(row);
+    this.#touched.clear();
+  }
+
+  /** In the order of their keys. */
+  members(row: string): readonly MeshObject[] {
+    return [...(this.#rows.get(row)?.values() ?? [])].sort(byKey);
   }
 
   #rowsOf(object: MeshObject): readonly string[] {

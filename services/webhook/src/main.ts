@@ -14,6 +14,7 @@ import { declareMetrics } from "./metrics.ts";
 import { issuedNames, serviceAccount } from "./serve/certificate.ts";
 import { readSettings, type WebhookService } from "./settings.ts";
 import { keepCaBundles } from "./watch/keep-ca-bundles.ts";
+import { MeshReviews } from "./watch/mesh-reviews.ts";
 import { MeshState } from "./watch/mesh-state.ts";
 
 export interface MainOptions {
@@ -44,11 +45,12 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
   const mesh = new MeshState(join(settings.workDir, "webhook", "mesh.json"), part("mesh"));
   if (!(await mesh.restore())) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
 
+  const reviews = new MeshReviews(settings.analyzedObjects, part("analysis"));
   const injection = followInjection(service, metrics);
-  const answer = createAnswer(service, { mesh, injection, metrics });
+  const answer = createAnswer(service, { mesh, reviews, injection, metrics });
   await service.runParts([
     injection.following,
-    followMesh(service, mesh),
+    followMesh(service, { mesh, reviews }),
     keepCaBundles(settings, { version, log: part("configurations"), onAttempt: metrics.configurationWritten }, stop),
     serveAdmission(service, { answer, certificate, injection, metrics, onReady }),
   ]);

@@ -6,6 +6,7 @@ import { injectionSettings } from "@flotilla/injection";
 import {
   defaultPorts,
   flag,
+  integer,
   list,
   oneOf,
   parseSettings,
@@ -88,6 +89,14 @@ export const settings = {
     values: ["true", "false", "auto"],
     sentence:
       "The proxy runs as an init container that goes on running; auto does so in clusters of Kubernetes 1.33 and newer.",
+  }),
+  analyzedObjects: integer({
+    env: "WEBHOOK_ANALYZED_OBJECTS",
+    default: 10_000,
+    min: 0,
+    max: 1_000_000,
+    sentence:
+      "Most objects of the mesh that are kept to warn of what analysis finds about an object that is written; in larger meshes, and with 0, there are no such warnings.",
   }),
   ...injectionSettings,
   kubernetesVersion: text({

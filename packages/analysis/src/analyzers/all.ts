@@ -75,3 +75,23 @@ export function createAnalyzers(): readonly Analyzer[] {
     validity(),
   ];
 }
+
+/** Kinds of which the published configuration has no objects, or not all. */
+const unpublished: ReadonlySet<string> = new Set([
+  "Deployment",
+  "MutatingWebhookConfiguration",
+  "Node",
+  "Pod",
+  "Secret",
+  "Service",
+  "WorkloadEntry",
+]);
+
+/** Those that look at published configuration alone, but for those that report what others report already. */
+export function configurationAnalyzers(): readonly Analyzer[] {
+  const isReportedElsewhere = (name: string): boolean => name === "conditions" || name === "validity";
+  return createAnalyzers().filter(
+    ({ name, reads, isOptional }) =>
+      isOptional !== true && !isReportedElsewhere(name) && !reads.some((kind) => unpublished.has(kind)),
+  );
+}

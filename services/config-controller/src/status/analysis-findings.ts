@@ -3,7 +3,7 @@
  * of a mesh are not published as objects. Changes are checked a few objects at a time, so that the process goes on answering.
  */
 import {
-  createAnalyzers,
+  configurationAnalyzers,
   isSuppressedByObject,
   MeshAnalysis,
   type MeshObject,
@@ -17,18 +17,6 @@ import type { PublishedConfig } from "../follow/published-config.ts";
 import { manifestOf } from "../store/manifest-of.ts";
 import type { Finding } from "./object-status.ts";
 
-/** Kinds of which the published configuration has no objects, or not all. */
-const unpublished: ReadonlySet<string> = new Set([
-  "Deployment",
-  "MutatingWebhookConfiguration",
-  "Node",
-  "Pod",
-  "Secret",
-  "Service",
-  "WorkloadEntry",
-]);
-/** These report what the status has from elsewhere. */
-const excluded: ReadonlySet<string> = new Set(["conditions", "validity"]);
 const checkedAtOnce = 20;
 
 export class AnalysisFindings {
@@ -88,12 +76,9 @@ export class AnalysisFindings {
 }
 
 function createAnalysis(): MeshAnalysis {
-  const isFit = ({ name, reads }: { readonly name: string; readonly reads: readonly string[] }) =>
-    !excluded.has(name) && !reads.some((kind) => unpublished.has(kind));
-  const analyzers = createAnalyzers().filter((one) => isFit(one) && one.isOptional !== true);
   // No analyzer among them reads a certificate.
   const validityOf = () => ({ notBeforeMs: 0, notAfterMs: 0 });
-  return new MeshAnalysis(analyzers, { nowMs: Date.now, validityOf });
+  return new MeshAnalysis(configurationAnalyzers(), { nowMs: Date.now, validityOf });
 }
 
 /** Secrets are not looked at. */

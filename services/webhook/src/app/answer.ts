@@ -9,6 +9,7 @@ import { usesNativeSidecars, type WebhookService } from "../settings.ts";
 import { createValidationHandler } from "../validate/answer.ts";
 import { EnvoyValues } from "../validate/envoy-values.ts";
 import { injectionDocuments } from "../watch/injection-config-map.ts";
+import type { MeshReviews } from "../watch/mesh-reviews.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
 
 export function followInjection(
@@ -34,13 +35,14 @@ export function followInjection(
 
 export interface AnswerParts {
   readonly mesh: MeshState;
+  readonly reviews: MeshReviews;
   readonly injection: InjectionConfigSource;
   readonly metrics: WebhookMetrics;
 }
 
 export function createAnswer(
   { settings, health, log }: WebhookService,
-  { mesh, injection, metrics }: AnswerParts,
+  { mesh, reviews, injection, metrics }: AnswerParts,
 ): ReturnType<typeof createRouter> {
   const { revision, platform, compliancePolicy } = settings;
   const inject = createInjectionHandler({
@@ -60,6 +62,7 @@ export function createAnswer(
     validate: createValidator({ patchValue: () => envoy.check }),
     log: log.child({ part: "validate" }),
     metrics: metrics.validation,
+    review: (object) => reviews.warningsOf(object),
   });
   const validate = (request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> =>
     request.object !== undefined && isEnvoyFilter(request.object) && envoy.check === undefined

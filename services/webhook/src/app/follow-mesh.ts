@@ -1,15 +1,23 @@
 /** Follows the MeshConfig on the bus, which may be away at the start and later: what is known holds meanwhile. */
 import { connectWithHealth, readSeal } from "@flotilla/bus";
 import type { WebhookService } from "../settings.ts";
+import type { MeshReviews } from "../watch/mesh-reviews.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
 
 /** Runs until the service stops. */
-export async function followMesh(service: WebhookService, mesh: MeshState): Promise<void> {
+export async function followMesh(
+  service: WebhookService,
+  { mesh, reviews }: { readonly mesh: MeshState; readonly reviews: MeshReviews },
+): Promise<void> {
   const { name, settings, health, metrics, stop } = service;
   const { busUrl: url, busReplicas: replicas, sealKeyFile } = settings;
   const log = service.log.child({ part: "bus" });
   const seal = await readSeal(sealKeyFile);
   await using bus = await connectWithHealth({ url, replicas, clientName: name, seal, log, health, metrics }, stop);
-  const onFirst = () => health.setCondition("mesh", undefined);
-  await service.keepRunning("following the mesh", (until) => mesh.follow(bus, onFirst, until), log);
+  const onHeard = (): void => {
+    health.setCondition("mesh", undefined);
+    reviews.begin();
+  };
+  const listener = { onHeard, onChange: reviews.note.bind(reviews) };
+  await service.keepRunning("following the mesh", (until) => mesh.follow(bus, listener, until), log);
 }

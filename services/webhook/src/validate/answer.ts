@@ -1,6 +1,6 @@
 /** An admission request for configuration, answered with what is wrong with it. */
 import { kindOf, noEffectReason } from "@flotilla/kinds";
-import { anyObject, anything, objectOf, ownValue, recordOf, text } from "@flotilla/model";
+import { anyObject, anything, type KubeObject, objectOf, ownValue, recordOf, text } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { hasErrors, type Problem, problemText, type SchemaValidator } from "@flotilla/validation";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
@@ -22,12 +22,15 @@ export interface ValidationOptions {
   readonly validate: SchemaValidator;
   readonly log: Logger;
   readonly metrics: WebhookMetrics["validation"];
+  /** What is wrong with an accepted object as part of the mesh. */
+  readonly review?: (object: KubeObject) => readonly string[];
 }
 
 export function createValidationHandler({
   validate,
   log,
   metrics,
+  review = () => [],
 }: ValidationOptions): (request: AdmissionRequest) => AdmissionAnswer {
   return (request) => {
     const { operation, kind: asked, object, namespace, name, dryRun } = request;
@@ -64,7 +67,7 @@ export function createValidationHandler({
     metrics.passed.add(1, labels);
     const noEffect = noEffectReason(row.name, { labels: object.metadata.labels, spec: object["spec"] });
     const own = noEffect === undefined ? [] : [`${row.kind} ${namespace}/${name} ${noEffect}`];
-    const warnings = [...own, ...problems.map(problemText)];
+    const warnings = [...own, ...problems.map(problemText), ...review(object)];
     return { allowed: true, ...(warnings.length === 0 ? {} : { warnings }) };
   };
 }

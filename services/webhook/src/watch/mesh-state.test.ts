@@ -71,7 +71,7 @@ describe("events of the bus", () => {
     const state = new MeshState(file, { ...noopLogger, warn: (event) => void warnings.push(event) });
     let heard = 0;
     await publisher.synchronize([mesh, shop]);
-    const running = state.follow(bus, () => void heard++, stop.signal);
+    const running = state.follow(bus, { onHeard: () => void heard++, onChange: () => undefined }, stop.signal);
     await until(() => heard === 1, { withinMs: 10_000, what: "the stored events", everyMs: 1 });
     return {
       ...{ state, warnings, heard: () => heard },

@@ -17,6 +17,12 @@ import {
 } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 
+export interface MeshListener {
+  /** The stored events have been read. */
+  readonly onHeard: () => void;
+  readonly onChange: (change: ConfigChange) => void;
+}
+
 export class MeshState {
   readonly #file: string;
   readonly #log: Logger;
@@ -62,13 +68,17 @@ export class MeshState {
     }
   }
 
-  /** Runs until `stop`; calls `onHeard` when the stored events have been read. */
-  async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
+  /** Runs until `stop`. */
+  async follow(bus: Bus, { onHeard, onChange }: MeshListener, stop: AbortSignal): Promise<void> {
     const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined };
     for await (const item of subscribe(options, stop)) {
       if (item.kind === "caught-up") onHeard();
       if (item.kind !== "group") continue;
-      for (const change of item.group.changes) if (change.type === "config") await this.#setConfig(change);
+      for (const change of item.group.changes) {
+        if (change.type !== "config") continue;
+        await this.#setConfig(change);
+        onChange(change);
+      }
     }
   }
 

@@ -1,0 +1,78 @@
+/**
+ * What analysis finds about an object that is written: by those of its checks that look at configuration, which the webhook hears on the bus
+ * anyway. Only warnings come of it, in bounded time, and none before the whole configuration was heard or in meshes that are too large.
+ */
+import {
+  configurationAnalyzers,
+  isSuppressedByObject,
+  type MeshObject,
+  MeshReview,
+  meshObject,
+  meshSettings,
+} from "@flotilla/analysis";
+import { apiVersionOf, kindNamed } from "@flotilla/kinds";
+import type { Config, ConfigChange, JsonObject, KubeObject } from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
+
+const limits = { maxCharacters: 100_000, budgetMs: 20 };
+/** The API server shows some thousand characters of warnings at most, of each the first 256. */
+const maxWarnings = 10;
+
+export class MeshReviews {
+  readonly #maxObjects: number;
+  readonly #log: Logger;
+  #review: MeshReview | undefined;
+  #hasBegun = false;
+
+  /** @param maxObjects none are kept with 0 */
+  constructor(maxObjects: number, log: Logger) {
+    this.#maxObjects = maxObjects;
+    this.#log = log;
+    // None of these analyzers reads a certificate.
+    const tools = { nowMs: () => performance.now(), validityOf: () => ({ notBeforeMs: 0, notAfterMs: 0 }) };
+    this.#review = maxObjects === 0 ? undefined : new MeshReview(configurationAnalyzers(), tools);
+  }
+
+  /** All that is published has been noted: what is not there does not exist. */
+  begin(): void {
+    this.#hasBegun = true;
+  }
+
+  note(change: ConfigChange): void {
+    const review = this.#review;
+    if (review?.concerns(change.key.kind) !== true) return;
+    const object = change.op === "put" ? objectOf(change.value) : undefined;
+    if (object === undefined) review.remove(change.key);
+    else review.put(object);
+    if (review.size <= this.#maxObjects) return;
+    this.#review = undefined;
+    this.#log.warn("the mesh is too large for warnings of analysis", { objects: review.size });
+  }
+
+  /** `FIELD: what is wrong [CODE]`, of errors and warnings that the object does not suppress. */
+  warningsOf(whole: KubeObject): readonly string[] {
+    const object = this.#hasBegun ? meshObject(whole) : undefined;
+    if (object === undefined || this.#review === undefined) return [];
+    try {
+      return this.#review
+        .review(object, limits)
+        .filter(({ level, code }) => level !== "Info" && !isSuppressedByObject(code, object))
+        .slice(0, maxWarnings)
+        .map(({ field, message, code }) => `${field === "" ? "" : `${field}: `}${message} [${code}]`);
+    } catch (error) {
+      this.#log.error("analysis of an object failed", { kind: object.key.kind, name: object.key.name, error });
+      return [];
+    }
+  }
+}
+
+function objectOf(config: Config): MeshObject | undefined {
+  const { key, labels, annotations, spec } = config;
+  if (key.kind === "MeshConfig" || key.kind === "MeshNetworks")
+    return { ...meshSettings({ kind: key.kind, document: spec as JsonObject }, key.namespace), key };
+  const kind = kindNamed(key.kind);
+  if (kind === undefined) return undefined;
+  const metadata = { name: key.name, ...(key.namespace !== "" && { namespace: key.namespace }), labels, annotations };
+  const content = key.kind === "ConfigMap" ? (spec as JsonObject) : { spec };
+  return meshObject({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, ...content });
+}

@@ -144,7 +144,10 @@ function settingsOf(objects: readonly ViewedObject[], file: string | undefined):
     return isObject(value) && object.key.kind === "ConfigMap"
       ? meshDocuments(value).map((settings): ViewedObject => {
           const data = settings.kind === "MeshConfig" ? "data.mesh" : "data.meshNetworks";
-          const place = origin && { origin: { file: origin.file, placeOf: () => origin.placeOf(data) } };
+          const within = (field: string): string => (field.startsWith("spec.") ? data + field.slice(4) : data);
+          const place = origin && {
+            origin: { file: origin.file, placeOf: (field: string) => origin.placeOf(within(field)) },
+          };
           return { object: meshSettings(settings, object.key.namespace), ...place };
         })
       : [];

@@ -71,7 +71,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly Reg
   [
     "a MeshConfig",
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio}\ndata:\n  mesh: |\n    trustDomain: a b\n",
-    [/^f:5:3: error: ConfigMap istio: data\.mesh\.trustDomain: /],
+    [/^f:6:5: error: ConfigMap istio: data\.mesh\.trustDomain: /],
     1,
   ],
   [

@@ -1,5 +1,5 @@
 /** Objects of YAML or JSON text, each able to name the line and column of any of its fields. */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, Scalar } from "yaml";
 
 /** Counted from 1. */
 export interface Place {
@@ -39,7 +39,11 @@ export function locateObjects(text: string): LocatedText {
     const root: unknown = document.contents;
     try {
       const value: unknown = document.toJS();
-      objects.push(...expanded({ value, node: root as Node | null, prefix: [] }, place));
+      const placeOf = (node: unknown, field: string): Place => {
+        const { at, value: last, rest } = nearest(node, field);
+        return placeInBlock(last, rest, { place, text }) ?? place(startOf(at));
+      };
+      objects.push(...expanded({ value, node: root as Node | null, prefix: [] }, placeOf));
     } catch (error) {
       refuse(startOf(root), error instanceof Error ? error.message : String(error));
     }
@@ -53,29 +57,54 @@ interface Part {
   readonly prefix: readonly string[];
 }
 
-function expanded({ value, node }: Part, place: (offset: number) => Place): readonly LocatedObject[] {
+type PlaceOf = (node: unknown, field: string) => Place;
+
+function expanded({ value, node }: Part, placeOf: PlaceOf): readonly LocatedObject[] {
   if (value === null || value === undefined) return [];
   const { kind, items } = value as { readonly kind?: unknown; readonly items?: unknown };
-  if (kind !== "List" || !Array.isArray(items))
-    return [{ value, placeOf: (field) => place(startOf(nearest(node, field))) }];
+  if (kind !== "List" || !Array.isArray(items)) return [{ value, placeOf: (field) => placeOf(node, field) }];
   const list = isMap(node) ? node.get("items", true) : undefined;
   return items.flatMap((item: unknown, index) => {
     const itemNode = isSeq(list) ? (list.items[index] as Node | undefined) : undefined;
-    return expanded({ value: item, node: itemNode ?? node, prefix: [] }, place);
+    return expanded({ value: item, node: itemNode ?? node, prefix: [] }, placeOf);
   });
 }
 
-/** The node of a field, or of the last one on the way to it. A key stands in brackets where it is one of a map's. */
-function nearest(root: Node | null, field: string): unknown {
+/** Of a field, or of the last one on the way to it: what its place is taken of, its value, and what of the path is left. */
+interface Nearest {
+  readonly at: unknown;
+  readonly value: unknown;
+  readonly rest: string;
+}
+
+/** A key stands in brackets where it is one of a map's. */
+function nearest(root: unknown, field: string): Nearest {
   let node: unknown = root;
   let at: unknown = root;
   let rest = field;
   while (rest !== "" && !isAlias(node)) {
     const step = isSeq(node) ? indexStep(node.items, rest) : isMap(node) ? keyStep(node.items, rest) : undefined;
-    if (step === undefined) return at;
+    if (step === undefined) break;
     ({ node, at, rest } = step);
   }
-  return at;
+  return { at, value: node, rest };
+}
+
+interface Source {
+  readonly place: (offset: number) => Place;
+  readonly text: string;
+}
+
+/** Of a field of YAML that is written as a block (`mesh: |`): its lines are lines of the file, behind an indentation. */
+function placeInBlock(node: unknown, rest: string, { place, text }: Source): Place | undefined {
+  if (!isScalar(node) || node.type !== Scalar.BLOCK_LITERAL || !rest.startsWith(".")) return undefined;
+  const [inner] = locateObjects(String(node.value)).objects;
+  if (inner === undefined) return undefined;
+  const { line, column } = inner.placeOf(rest.slice(1));
+  const { line: head } = place(startOf(node));
+  const content = text.slice(startOf(node)).split("\n").slice(1);
+  const indentation = /^ */.exec(content.find((one) => one.trim() !== "") ?? "")?.[0].length ?? 0;
+  return { line: head + line, column: column + indentation };
 }
 
 interface Step {

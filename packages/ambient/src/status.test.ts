@@ -39,13 +39,24 @@ describe("the conditions of a service", () => {
 
   it("of a wildcard host without a waypoint ask for one, and show a visibility that is set", () => {
     const types = (binding: Binding, visibility: "namespace" | undefined) =>
-      serviceConditions({ binding, ingressUsesWaypoint: undefined, entry: { hosts: ["*.a.com"], visibility } }).map(
-        ({ type, reason }) => `${type} ${reason}`,
-      );
+      serviceConditions({
+        binding,
+        ingressUsesWaypoint: undefined,
+        entry: { hosts: ["*.a.com"], visibility, racesConnections: false },
+      }).map(({ type, reason }) => `${type} ${reason}`);
     assert.deepEqual(types({}, undefined), ["istio.io/WaypointMissing NoWaypointForWildcardService"]);
     assert.deepEqual(types({ waypoint }, "namespace"), [
       "istio.io/WaypointBound WaypointAccepted",
       "istio.io/VisibilityApplied Namespace",
+    ]);
+  });
+
+  it("of an entry with a connect strategy ask for a waypoint, which carries it out", () => {
+    const entry = { hosts: ["a.com"], visibility: undefined, racesConnections: true };
+    const [condition] = serviceConditions({ binding: {}, ingressUsesWaypoint: undefined, entry });
+    assert.equal(condition?.reason, "NoWaypointForRacingConnectStrategy");
+    assert.deepEqual(texts(serviceConditions({ binding: { waypoint }, ingressUsesWaypoint: undefined, entry })), [
+      attached,
     ]);
   });
 

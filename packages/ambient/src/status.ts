@@ -28,6 +28,8 @@ export interface BoundService {
   /** Of ServiceEntries. */
   readonly entry?: {
     readonly hosts: readonly string[];
+    /** It has a connect strategy that only a waypoint carries out. */
+    readonly racesConnections: boolean;
     /** Undefined where MeshConfig has no `serviceEntryVisibility`. */
     readonly visibility: EntryVisibility | undefined;
   };
@@ -35,10 +37,9 @@ export interface BoundService {
 
 export function serviceConditions({ binding, ingressUsesWaypoint, entry }: BoundService): readonly AmbientCondition[] {
   const ingress = ingressText(ingressUsesWaypoint);
-  const isMissing = binding.waypoint === undefined && entry?.hosts.some((host) => host.startsWith("*")) === true;
   return [
     ...boundCondition(binding, ingress),
-    ...(isMissing ? [waypointMissing] : []),
+    ...(entry !== undefined && binding.waypoint === undefined ? missingCondition(entry) : []),
     ...(entry?.visibility === undefined ? [] : [visibilityCondition(entry.visibility)]),
   ];
 }
@@ -47,12 +48,25 @@ export function workloadConditions(binding: Binding): readonly AmbientCondition[
   return boundCondition(binding, "");
 }
 
-const waypointMissing: AmbientCondition = {
-  type: "istio.io/WaypointMissing",
-  status: "True",
-  reason: "NoWaypointForWildcardService",
-  message: "ServiceEntry will not apply until it is bound to a valid waypoint.",
-};
+/** What an entry asks for that only a waypoint does; of two reasons istiod shows the strategy. */
+function missingCondition({
+  hosts,
+  racesConnections,
+}: NonNullable<BoundService["entry"]>): readonly AmbientCondition[] {
+  const condition = (reason: string, message: string): readonly AmbientCondition[] => [
+    { type: "istio.io/WaypointMissing", status: "True", reason, message },
+  ];
+  if (racesConnections)
+    return condition(
+      "NoWaypointForRacingConnectStrategy",
+      "ServiceEntry has a non-default connect strategy but no waypoint bound. A waypoint is required for connect strategies to take effect for ambient clients.",
+    );
+  if (!hosts.some((host) => host.startsWith("*"))) return [];
+  return condition(
+    "NoWaypointForWildcardService",
+    "ServiceEntry will not apply until it is bound to a valid waypoint.",
+  );
+}
 
 function boundCondition({ waypoint, problem }: Binding, ingress: string): readonly AmbientCondition[] {
   const type = "istio.io/WaypointBound";

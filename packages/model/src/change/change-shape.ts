@@ -75,6 +75,7 @@ const service = objectOf(
     clusterExternalPorts: recordOf(recordOf(integer)),
     passthroughTargetPorts: recordOf(integer),
     trafficDistribution: text,
+    racesConnections: flag,
     resourceVersion: text,
   },
 );

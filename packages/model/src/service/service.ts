@@ -54,6 +54,8 @@ export interface Service {
   readonly passthroughTargetPorts?: Readonly<Record<number, number>>;
   /** What the Service, its annotation or its namespace prefers; `PreferClose` is the old name of `PreferSameZone`. */
   readonly trafficDistribution?: "PreferSameZone" | "PreferSameNode";
+  /** Callers connect to all addresses of a name at once and keep the first connection: `istio.io/connect-strategy` of a ServiceEntry. */
+  readonly racesConnections?: boolean;
   /** The resource that defines it: `ServiceEntry/ns/name` or `Service/ns/name`. */
   readonly definedBy: string;
   /** Kubernetes: `Service` uid or the like; absent for others. */

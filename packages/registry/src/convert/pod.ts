@@ -90,9 +90,11 @@ function tlsMode(labels: Labels): string {
   return labels[tlsModeLabel] ?? "disabled";
 }
 
-/** Whether the pod runs, has an address, is Ready and is not being deleted. */
+/** Whether the pod has an address, is Ready, has not ended and is not being deleted. */
 export function isPodReady({ metadata, status = {} }: KubePod): boolean {
-  if (metadata.deletionTimestamp !== undefined || status.phase !== "Running" || !status.podIP) return false;
+  const { phase, podIP, podIPs = [] } = status;
+  const isTerminal = phase === "Succeeded" || phase === "Failed";
+  if (metadata.deletionTimestamp !== undefined || isTerminal || (!podIP && podIPs.length === 0)) return false;
   return status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 }
 

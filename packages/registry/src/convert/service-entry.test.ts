@@ -42,3 +42,12 @@ test("automatic addresses are those that the entry's status has for each host", 
   ]);
   assert.deepEqual(found(base), [["a.example", undefined, undefined]]);
 });
+
+test("an annotation lets callers connect to all addresses of a name at once", () => {
+  const races = (strategy: string) => {
+    const annotations = { "istio.io/connect-strategy": strategy };
+    const options = { canonicalExternalServices: false, statusAddresses: true };
+    return convertServiceEntry({ ...entry("DNS"), annotations }, options)[0]?.racesConnections;
+  };
+  assert.deepEqual([races("race_first_tcp_connect"), races("DEFAULT")], [true, undefined]);
+});

@@ -3,6 +3,7 @@ import {
   type Config,
   isIpAddress,
   isWildcard,
+  ownValue,
   parseCidr,
   parseProtocol,
   type Resolution,
@@ -55,6 +56,7 @@ export function convertServiceEntry(entry: Config, context: ServiceEntryContext)
     serviceAccounts: spec.subjectAltNames ?? [],
     ...passthroughTargetPorts(spec),
     ...(distribution === undefined ? {} : { trafficDistribution: distribution }),
+    ...(racesConnections(entry) ? { racesConnections: true } : {}),
     definedBy: `ServiceEntry/${namespace}/${name}`,
     ...(entry.resourceVersion === undefined ? {} : { resourceVersion: entry.resourceVersion }),
   } as const satisfies Omit<Service, "hostname">;
@@ -64,6 +66,11 @@ export function convertServiceEntry(entry: Config, context: ServiceEntryContext)
     ...common,
     ...(context.statusAddresses ? statusAddresses(entry, spec, hostname) : {}),
   }));
+}
+
+/** Whether callers connect to all addresses of a name at once. */
+function racesConnections({ annotations }: Config): boolean {
+  return ownValue(annotations, "istio.io/connect-strategy")?.toUpperCase() === "RACE_FIRST_TCP_CONNECT";
 }
 
 /** Elsewhere the endpoints say it. */

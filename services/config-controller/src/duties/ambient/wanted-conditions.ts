@@ -74,7 +74,9 @@ export class WantedConditions {
     const { hosts = [] } = (object.spec ?? {}) as { readonly hosts?: readonly string[] };
     const visibility = this.#mesh.visibility === undefined ? undefined : this.#visibilityIn(namespaceOf(object));
     const binding = this.#binding("entries", object);
-    return serviceConditions({ binding, ...this.#ingress(object), entry: { hosts, visibility } });
+    const { "istio.io/connect-strategy": strategy = "" } = object.metadata.annotations ?? {};
+    const racesConnections = strategy.toUpperCase() === "RACE_FIRST_TCP_CONNECT";
+    return serviceConditions({ binding, ...this.#ingress(object), entry: { hosts, visibility, racesConnections } });
   }
 
   #ofPolicy(object: ClusterObject): readonly AmbientCondition[] | undefined {

@@ -54,6 +54,23 @@ describe("a waypoint", () => {
     assert.deepEqual([...names].sort(), [cartHttp, ...ofWeb].sort());
   });
 
+  it("races the addresses of a name where its service says so", () => {
+    const core = aWaypointMesh();
+    const sql = aService("sql", "shop", {
+      labels,
+      resolution: "dns",
+      racesConnections: true,
+      ports: [aPort("tcp", 1433, "TCP")],
+    });
+    apply(core, sql);
+    const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", hostname: sql.hostname };
+    core.apply([
+      { type: "endpoints", op: "put", key, value: [anEndpoint("sql.example.com", { servicePortName: "tcp" })] },
+    ]);
+    const cluster = resourceOf(core, waypoint, typeUrl.cluster, `inbound-vip|1433|tcp|${sql.hostname}`);
+    assert.deepEqual([cluster?.["type"], cluster?.["dnsLookupFamily"]], ["LOGICAL_DNS", "ALL"]);
+  });
+
   it("has filter chains for them, and two for workloads themselves", () => {
     const names = chains(aWaypointMesh()).map(({ name }) => name);
     assert.deepEqual(names.slice(0, 2), [cartHttp, webHttp]);

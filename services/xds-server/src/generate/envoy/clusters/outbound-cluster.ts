@@ -105,8 +105,13 @@ function discovery(inputs: OutboundClusterInputs) {
     return dynamicDiscovery(cache, policy?.tls?.insecureSkipVerify === true || hasOwnName(policy?.tls));
   }
   if (endpoints !== undefined) {
-    const isLogical = service.resolution === "dns-round-robin";
-    return dnsDiscovery({ clusterName: name, endpoints, isLogical, ipMode, refreshRate: dnsRefreshRate, traits });
+    // Envoy races the addresses of one host only, and needs both families for it.
+    const isRace = service.racesConnections === true;
+    const isLogical = service.resolution === "dns-round-robin" || isRace;
+    const families = isRace ? "dual" : ipMode;
+    return dnsDiscovery({
+      ...{ clusterName: name, endpoints, isLogical, ipMode: families, refreshRate: dnsRefreshRate, traits },
+    });
   }
   const edsConfig = {
     configSourceSpecifier: { case: "ads" as const, value: {} },

@@ -14,13 +14,14 @@ function aPolicy(spec: JsonObject, namespace = "shop", annotations = {}): Config
   return { key, labels: {}, annotations, creationTimeMs: 0, spec: fromJson(AuthorizationPolicySchema, spec) };
 }
 
-function translated(policy: Config<AuthorizationPolicy>) {
-  const { authorization, problem } = translatePolicy(policy, "istio-system");
+function translated(policy: Config<AuthorizationPolicy>, sendsDryRun = false) {
+  const { authorization, problem } = translatePolicy(policy, { rootNamespace: "istio-system", sendsDryRun });
   const json = authorization && (toJson(AuthorizationSchema, create(AuthorizationSchema, authorization)) as JsonObject);
   return {
     groups: json?.["groups"],
     scope: json?.["scope"],
     action: json?.["action"],
+    isDryRun: json?.["dryRun"],
     isSent: json !== undefined,
     problem,
   };
@@ -40,7 +41,7 @@ const groupCases: readonly { readonly name: string; readonly spec: JsonObject; r
       rules: [
         {
           ...fromShop,
-          to: [{ operation: { ports: ["80", "x"], notPorts: ["81"] } }],
+          to: [{ operation: { ports: ["80", "x", "", "0x1", "65536"], notPorts: ["81"] } }],
           when: [{ key: "destination.port", values: ["82"] }],
         },
       ],
@@ -127,7 +128,11 @@ for (const [name, policy, scope] of scopeCases)
 
 const unsent: readonly (readonly [name: string, policy: Config<AuthorizationPolicy>, problem: RegExp | undefined])[] = [
   ["with targets", aPolicy({ targetRefs: [{ kind: "Service", name: "a" }] }), undefined],
-  ["that are only tried", aPolicy({}, "shop", { "istio.io/dry-run": "true" }), undefined],
+  [
+    "that are only tried",
+    aPolicy({}, "shop", { "istio.io/dry-run": "True" }),
+    /"shop\/p" using dry-run annotation.* isn't enabled/,
+  ],
   ["that audit", aPolicy({ action: "AUDIT" }), /does not support the AUDIT action/],
   ["of an authorizer", aPolicy({ action: "CUSTOM", provider: { name: "x" } }), /does not support the CUSTOM action/],
 ];
@@ -148,3 +153,15 @@ for (const [name, spec, problem] of problems)
   test(`the policy's status names ${name}`, () => {
     assert.match(translated(aPolicy(spec)).problem ?? "", problem);
   });
+
+test("ztunnels that log without enforcing are sent policies that are only tried", () => {
+  const tried = translated(
+    aPolicy({ action: "DENY", rules: [fromShop] }, "shop", { "istio.io/dry-run": "true" }),
+    true,
+  );
+  assert.deepEqual(
+    [tried.isDryRun, tried.action, tried.groups, tried.problem],
+    [true, "DENY", [{ rules: [shopMatch] }], undefined],
+  );
+  assert.equal(translated(aPolicy({}, "shop", { "istio.io/dry-run": "no" }), true).isDryRun, undefined);
+});

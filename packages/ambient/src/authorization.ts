@@ -33,13 +33,20 @@ export interface TranslatedPolicy {
   readonly problem?: string;
 }
 
-/** Undefined as a whole for policies of waypoints and gateways, and for those that are only tried. */
+export interface PolicySettings {
+  readonly rootNamespace: string;
+  /** Policies that are only logged are sent: older ztunnels would enforce them. */
+  readonly sendsDryRun: boolean;
+}
+
+/** Undefined as a whole for policies of waypoints and gateways. */
 export function translatePolicy(
   { key, annotations, spec }: Config<AuthorizationPolicy>,
-  rootNamespace: string,
+  { rootNamespace, sendsDryRun }: PolicySettings,
 ): TranslatedPolicy {
+  const dryRun = trueTexts.has(ownValue(annotations, "istio.io/dry-run") ?? "");
+  if (dryRun && !sendsDryRun) return { problem: dryRunProblem(key) };
   if (spec.targetRef !== undefined || spec.targetRefs.length > 0) return {};
-  if (ownValue(annotations, "istio.io/dry-run")?.toLowerCase() === "true") return {};
   const { action } = spec;
   if (action !== PolicyAction.ALLOW && action !== PolicyAction.DENY)
     return { problem: `ztunnel does not support the ${action === PolicyAction.AUDIT ? "AUDIT" : "CUSTOM"} action` };
@@ -56,9 +63,17 @@ export function translatePolicy(
     scope: scopeOf(key.namespace, spec, rootNamespace),
     action: isDeny ? Action.DENY : Action.ALLOW,
     groups,
+    dryRun,
   };
   if (found.size === 0) return { authorization };
   return { authorization, problem: attributesProblem([...found], isDeny, groups) };
+}
+
+/** As Go reads a boolean. */
+const trueTexts: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
+
+function dryRunProblem({ namespace, name }: Config["key"]): string {
+  return `found policy "${namespace}/${name}" using dry-run annotation, but support for ambient dry-run authorizationPolicies isn't enabled`;
 }
 
 function scopeOf(namespace: string, { selector }: AuthorizationPolicy, rootNamespace: string): Scope {
@@ -134,7 +149,10 @@ function conditionMatch({ key, values, notValues }: Condition, namespace: string
 }
 
 function ports(values: readonly string[] = []): number[] {
-  return values.map(Number).filter((port) => Number.isInteger(port) && port >= 0 && port <= 65535);
+  return values
+    .filter((value) => /^\d+$/.test(value))
+    .map(Number)
+    .filter((port) => port <= 65535);
 }
 
 function ranges(values: readonly string[] = []) {

@@ -1,6 +1,7 @@
 export {
   type AuthorizationInit,
   hasEffectiveRules,
+  type PolicySettings,
   translatePolicy,
 } from "./authorization.ts";
 export {
@@ -44,4 +45,5 @@ export {
   waypointAttachment,
   waypointOf,
 } from "./waypoint.ts";
+export { waypointOfPolicy, waypointPolicy, waypointPolicyName } from "./waypoint-policy.ts";
 export { workloadFacts } from "./workload.ts";

@@ -42,10 +42,17 @@ const cases: readonly {
   },
   {
     name: "a port is excepted from what the namespace asks for",
-    peer: aPeer("UNSET", { 80: "DISABLE", 81: "UNSET" }),
+    peer: aPeer("UNSET", { 80: "PERMISSIVE", 81: "UNSET" }),
     inherited: "STRICT",
     groups: [{ rules: [{ matches: [{ notDestinationPorts: [80] }] }, strict] }],
     names: own,
+  },
+  {
+    name: "a port without mutual TLS is no exception from what the namespace asks for",
+    peer: aPeer("UNSET", { 80: "DISABLE" }),
+    inherited: "STRICT",
+    groups: [{ rules: [{ matches: [{ notDestinationPorts: [80] }] }, strict] }],
+    names: all,
   },
   {
     name: "single ports ask for it, in order of their numbers",

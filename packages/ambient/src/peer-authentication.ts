@@ -86,8 +86,14 @@ export function peerPolicyNames(
   inherited: MutualTlsMode,
   rootNamespace: string,
 ): readonly string[] {
-  const converted = own && convertPeerAuthentication(own, inherited);
+  const converted = own && !keepsStrict(own.spec, inherited) ? convertPeerAuthentication(own, inherited) : undefined;
   if (converted !== undefined) return [`${converted.namespace}/${converted.name}`];
   const strict = own === undefined ? inherited === "STRICT" : isStrict(own.spec, inherited);
   return strict ? [`${rootNamespace}/${strictPolicyName}`] : [];
+}
+
+/** Exceptions from an inherited STRICT count with PERMISSIVE alone: ports with DISABLE stay strict, as in istiod. */
+function keepsStrict(spec: PeerAuthentication, inherited: MutualTlsMode): boolean {
+  if (inherited !== "STRICT" || (spec.mtls?.mode ?? Mode.UNSET) !== Mode.UNSET) return false;
+  return ![...portModes(spec).values()].includes(Mode.PERMISSIVE);
 }

@@ -12,6 +12,18 @@ export const ambientFeatures = {
     default: false,
     sentence: "With ambient: workloads of other networks are reached through the gateways of their network, by HBONE.",
   }),
+  ambientDryRunPolicies: flag({
+    env: "AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY",
+    default: false,
+    sentence:
+      "With ambient: ztunnels are sent AuthorizationPolicies with istio.io/dry-run, which they log. Those before 1.29 enforce them.",
+  }),
+  autoAllowWaypointPolicy: flag({
+    env: "PILOT_AUTO_ALLOW_WAYPOINT_POLICY",
+    default: false,
+    sentence:
+      "With ambient: ztunnels are sent a policy for each workload behind a waypoint that allows the waypoint's identity, so that without other ALLOW policies it is called through its waypoint alone.",
+  }),
   sendHbone: flag({
     env: "PILOT_ENABLE_SENDING_HBONE",
     default: true,

@@ -92,3 +92,11 @@ test("nothing is served where the mesh is not ambient", () => {
   core.apply(createMesh({}).apply({ put: [system, service, aPod("p", "10.0.0.1")], mesh: {}, networks: {} }));
   assert.equal(core.resources(core.subjectOf(ztunnel), typeUrl.address)?.byName.size, 0);
 });
+
+test("a pod without an address is no workload, and a workload keeps its services when its address changes family", () => {
+  const growing = aMesh([system, service, anObject("Pod", "shop/p", { status: { phase: "Pending" } })]);
+  assert.deepEqual([...growing.all().keys()], [host]);
+  growing.put(aPod("p", "2001:db8::1"));
+  assert.deepEqual(growing.asked("n/2001:db8::1"), [uid("p")]);
+  assert.deepEqual(growing.asked(host), [uid("p"), host]);
+});

@@ -21,6 +21,7 @@ import type { PeerAuthentication } from "@flotilla/proto/security/v1beta1/peer_a
 import { authorizationPoliciesByNamespace, namespaceMode, peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { query, type View } from "../view.ts";
 import { sameJson } from "./namespaces.ts";
+import { allowWaypointNames, allowWaypointPolicy } from "./waypoint-policies.ts";
 
 /** `namespace/name` of a policy. */
 export const policyText = textCodec("PolicyName", "/", ["namespace", "name"]);
@@ -40,13 +41,18 @@ export const ambientPolicy = query<AuthorizationInit | undefined, PolicyText>(
     const peer = name.startsWith(convertedPrefix)
       ? view.config<PeerAuthentication>("PeerAuthentication", namespace, name.slice(convertedPrefix.length))
       : undefined;
-    return peer && convertPeerAuthentication(peer, namespaceMode(view, namespace));
+    if (peer !== undefined && namespace !== root)
+      return convertPeerAuthentication(peer, namespaceMode(view, namespace));
+    return allowWaypointPolicy(view, { namespace, name });
   },
   sameJson,
 );
 
 function translated(view: View, policy: Config<AuthorizationPolicy>): AuthorizationInit | undefined {
-  const { authorization, problem } = translatePolicy(policy, view.mesh.rootNamespace);
+  const { authorization, problem } = translatePolicy(policy, {
+    rootNamespace: view.mesh.rootNamespace,
+    sendsDryRun: view.feature("ambientDryRunPolicies"),
+  });
   if (problem !== undefined) {
     const { namespace, name } = policy.key;
     const object = `AuthorizationPolicy/${namespace}/${name}`;
@@ -64,7 +70,8 @@ export const ambientPolicyNames = query<readonly PolicyText[]>("ambient-policy-n
   );
   const strict =
     peers.length === 0 ? [] : [policyText.write({ namespace: view.mesh.rootNamespace, name: strictPolicyName })];
-  return [...new Set([...policies, ...converted, ...strict])].sort(compareText);
+  const allowing = allowWaypointNames(view).map((name) => policyText.write(name));
+  return [...new Set([...policies, ...converted, ...strict, ...allowing])].sort(compareText);
 });
 
 function hasLabels(labels: Labels | undefined): boolean {
@@ -85,7 +92,8 @@ export function policiesOfWorkload(view: View, { kind, namespace, labels }: Work
     .filter((policy) => selects(policy) || (isUnlabelled && hasLabels(policy.spec.selector?.matchLabels)))
     .map(({ key }) => policyText.write(key))
     .filter((name) => view.read(ambientPolicy, name) !== undefined);
-  const peer = view.row(peerAuthenticationsByNamespace, namespace).find(selects);
-  const peers = peerPolicyNames(peer, namespaceMode(view, namespace), rootNamespace);
-  return [...own.sort(compareText), ...peers];
+  // In the root namespace objects with a selector do not count, as in istiod.
+  const peers = namespace === rootNamespace ? [] : view.row(peerAuthenticationsByNamespace, namespace);
+  const converted = peerPolicyNames(peers.find(selects), namespaceMode(view, namespace), rootNamespace);
+  return [...own.sort(compareText), ...converted];
 }

@@ -5,8 +5,9 @@ import { serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 import { gatewayOfNetwork } from "./network-gateways.ts";
-import { policiesOfWorkload } from "./policies.ts";
+import { policiesOfWorkload, policyText } from "./policies.ts";
 import { ambientService } from "./services.ts";
+import { allowingWaypoints } from "./waypoint-policies.ts";
 import { ownWaypoint, workloadBinding } from "./waypoints.ts";
 
 /** By uid. */
@@ -20,12 +21,14 @@ export const ambientWorkload = query<WorkloadFacts | undefined, string>(
     const { waypoint } = view.read(workloadBinding, uid);
     const gateway = view.read(gatewayOfNetwork, workload.network);
     const inbound = ownWaypoint(view, uid)?.inbound;
+    const services = workload.kind === "Pod" || workload.kind === "WorkloadEntry" ? selecting(view, workload) : [];
+    const allowing = allowingWaypoints(view, uid, [...services, ...memberOf]);
     return workloadFacts(
       { ...workload, memberOf },
       {
         uid,
-        services: workload.kind === "Pod" || workload.kind === "WorkloadEntry" ? selecting(view, workload) : [],
-        policies: policiesOfWorkload(view, workload),
+        services,
+        policies: [...policiesOfWorkload(view, workload), ...allowing.map((name) => policyText.write(name))],
         trustDomain: trustDomainForZtunnel(view),
         ...(waypoint === undefined ? {} : { waypoint: gatewayFacts(waypoint) }),
         ...(gateway === undefined ? {} : { networkGateway: { destination: gateway.destination, port: gateway.port } }),

@@ -54,7 +54,10 @@ const drivers: Readonly<Record<string, Driver>> = {
   convertAuthorizationPolicy: (rootNamespace: string, object: JsonObject) => {
     const policy = istioObject("AuthorizationPolicy", object, "security.istio.io");
     const spec = fromJson(AuthorizationPolicySchema, policy["spec"] as JsonValue);
-    const { authorization, problem } = translatePolicy(configOf("AuthorizationPolicy", policy, spec), rootNamespace);
+    const { authorization, problem } = translatePolicy(configOf("AuthorizationPolicy", policy, spec), {
+      rootNamespace,
+      sendsDryRun: false,
+    });
     const status = problem === undefined ? null : { Message: problem, Reason: "UnsupportedValue" };
     return [policyJson(authorization), status];
   },

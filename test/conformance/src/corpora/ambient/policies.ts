@@ -30,7 +30,10 @@ export function policyJson(policy: AuthorizationInit | undefined): JsonValue {
 
 function policyOf([object]: readonly KubeObject[], rootNamespace: string): AuthorizationInit | undefined {
   const spec = fromJson(AuthorizationPolicySchema, (object?.["spec"] ?? {}) as JsonValue);
-  return object && translatePolicy(configOf("AuthorizationPolicy", object, spec), rootNamespace).authorization;
+  return (
+    object &&
+    translatePolicy(configOf("AuthorizationPolicy", object, spec), { rootNamespace, sendsDryRun: false }).authorization
+  );
 }
 
 /** The one with a selector, by the modes of its namespace and of the mesh. */

@@ -93,7 +93,8 @@ export class WantedConditions {
         return target && this.#binding(collection, target);
       },
     });
-    return [...ztunnelCondition(translatePolicy(policy, rootNamespace)), ...waypointCondition(targets)];
+    const translated = translatePolicy(policy, { rootNamespace, sendsDryRun: false });
+    return [...ztunnelCondition(translated), ...waypointCondition(targets)];
   }
 
   #binding(collection: "services" | "entries", object: ClusterObject) {

@@ -132,7 +132,7 @@ export const clientLimits: readonly Limit[] = [
     resource: "headers and bodies of pages (15014, 8080, 15024 to 15027)",
     bounds: [
       inFile("packages/http/src/http-server.ts", "maxHeaderBytes", "bytes of headers"),
-      inFile("packages/runtime/src/health.ts", "maxBodyBytes", "bytes"),
+      inFile("packages/runtime/src/page-server.ts", "maxBodyBytes", "bytes"),
       inFile("packages/http/src/read-body.ts", "maxDroppedBytes", "bytes are dropped"),
     ],
     effect: "413, a caller that goes on is cut off",

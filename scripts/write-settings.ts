@@ -25,14 +25,17 @@ for (const [file, text] of files) {
 
 /** One a line, so that a new one is a line of a diff. */
 function names(): string {
-  const all = Object.values(settingsTables).flatMap((table) => Object.values(table).map(({ env }) => env));
+  const all = Object.values(settingsTables).flatMap((table) =>
+    Object.values(table).flatMap(({ env, alias }) => (alias === undefined ? [env] : [env, alias])),
+  );
   return `${JSON.stringify([...new Set([...all, ...commandLine])].sort(), undefined, 2)}\n`;
 }
 
 function page(): string {
   const sections = Object.entries(settingsTables).map(([service, table]) => {
     const rows = describeSettings(table).map(
-      ({ env, default: value, sentence }) => `| ${env} | ${cell(value)} | ${cell(sentence)} |`,
+      ({ env, alias, default: value, sentence }) =>
+        `| ${alias === undefined ? env : `${env}, ${alias}`} | ${cell(value)} | ${cell(sentence)} |`,
     );
     return `## ${service}\n\n| setting | default | what it does |\n|---|---|---|\n${rows.join("\n")}\n`;
   });

@@ -94,3 +94,12 @@ describe("definitions of commands", () => {
         assert.equal(shared.get(flags) ?? help, help, `${definition.name} ${flags}`);
   });
 });
+
+describe("flags of pilot-discovery", () => {
+  it("warns of one that is unknown and names the nearest, before the values are looked at", async () => {
+    const { code, err } = await recordRun(["discovery", "--grpcAdr", ":1", "--log_output_level", "loud"], nowhere);
+    assert.equal(code, 2);
+    assert.match(err, /unknown flag --grpcAdr is ignored; did you mean --grpcAddr\?/);
+    assert.match(err, /--log_output_level=loud: loud is none of debug, info, warn, error, fatal, none/);
+  });
+});

@@ -1,4 +1,5 @@
 /** The table of commands: each definition with the code that is loaded for it. */
+import { discovery } from "./definitions/discovery.ts";
 import * as identity from "./definitions/identity.ts";
 import * as insight from "./definitions/insight.ts";
 import * as local from "./definitions/local.ts";
@@ -21,11 +22,13 @@ export const groups: Readonly<Record<string, string>> = {
 export const commands: readonly Command[] = [
   command(local.up, async () => (await import("./commands/up.ts")).up),
   command(local.serve, async () => (await import("./commands/serve.ts")).serve),
+  command(discovery, async () => (await import("./commands/discovery.ts")).discovery),
   command(local.demo, async () => (await import("./commands/demo.ts")).demo),
   command(insight.status, async () => (await import("./commands/status.ts")).status),
   command(insight.wait, async () => (await import("./commands/wait.ts")).wait),
   command(insight.history, async () => (await import("./commands/history.ts")).history),
   command(insight.explain, async () => (await import("./commands/explain.ts")).explain),
+  command(insight.request, async () => (await import("./commands/request.ts")).request),
   command(migration.compare, async () => (await import("./commands/compare.ts")).compare),
   command(objects.apply, async () => (await import("./commands/apply.ts")).apply),
   command(objects.get, async () => (await import("./commands/get.ts")).get),

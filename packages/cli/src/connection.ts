@@ -95,7 +95,7 @@ export async function ask<Answer>(
   const failures: CliError[] = [];
   for (const base of pagesUrls(service, connection)) {
     try {
-      return await askOne<Answer>(service, base, `${path}${suffix}`, connection);
+      return await askAt<Answer>(service, base, `${path}${suffix}`, connection);
     } catch (error) {
       if (!(error instanceof CliError) || (error.code !== "CLI_ABSENT" && error.code !== "CLI_NOT_RUNNING"))
         throw error;
@@ -108,19 +108,40 @@ export async function ask<Answer>(
 /** The JSON of a page of every replica that answers. */
 export async function pages<Answer>(service: string, connection: Connection, path: string): Promise<readonly Answer[]> {
   const addresses = serviceAddresses(connection).filter(({ name }) => name === service);
-  const asked = await Promise.allSettled(addresses.map(({ url }) => askOne<Answer>(service, url, path, connection)));
+  const asked = await Promise.allSettled(addresses.map(({ url }) => askAt<Answer>(service, url, path, connection)));
   return asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
 }
 
-async function askOne<Answer>(service: string, base: string, path: string, connection: Connection): Promise<Answer> {
-  const headers = await authorizationFor(base, connection);
-  const response = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(answerMs) }).catch(
-    (cause: unknown) => {
-      throw new CliError("CLI_NOT_RUNNING", `${service} does not answer at ${base}`, { cause });
-    },
-  );
+/** The JSON of a page of the replica at `base`. @throws CliError as `ask` */
+export async function askAt<Answer>(
+  service: string,
+  base: string,
+  path: string,
+  connection: Connection,
+): Promise<Answer> {
+  const response = await requestAt(base, { service, path, method: "GET" }, connection);
   if (response.ok) return (await response.json()) as Answer;
   throw new CliError(codes[response.status] ?? "CLI_FAILED", errorOf(await response.text()));
+}
+
+interface PageRequest {
+  readonly service: string;
+  readonly path: string;
+  readonly method: string;
+  readonly body?: string;
+}
+
+/** The answer of a page, whatever its status. @throws CliError CLI_NOT_RUNNING */
+export async function requestAt(
+  base: string,
+  { service, path, method, body }: PageRequest,
+  connection: Connection,
+): Promise<Response> {
+  const headers = await authorizationFor(base, connection);
+  const init = { headers, method, signal: AbortSignal.timeout(answerMs), ...(body !== undefined && { body }) };
+  return fetch(`${base}${path}`, init).catch((cause: unknown) => {
+    throw new CliError("CLI_NOT_RUNNING", `${service} does not answer at ${base}`, { cause });
+  });
 }
 
 const tokenTtlMs = 300_000;

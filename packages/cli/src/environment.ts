@@ -31,7 +31,12 @@ export function environmentOf(
     ...(name === "ca" || name === "webhook" ? {} : { POD_NAME: instance.replica }),
   };
   // Pages are for this host unless a setting opens them.
-  return { HEALTH_HOST: "127.0.0.1", ...options.settings, ...common, ...own(instance, options) };
+  return {
+    // The well-known port is that of xds-server; the others log theirs.
+    ...(name !== "xds-server" && { INTROSPECTION_PORT: "0" }),
+    ...{ HEALTH_HOST: "127.0.0.1", ...options.settings, ...common, ...own(instance, options) },
+    ...options.binding?.(name),
+  };
 }
 
 function own({ name, ports }: Instance, { config, mesh, networks }: RunOptions): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { serve } from "./definitions/local.ts";
 import { CliError } from "./errors.ts";
-import type { ReplicaCounts } from "./layout.ts";
+import type { Ports, ReplicaCounts, ServiceName } from "./layout.ts";
 import type { Invocation } from "./parse/definition.ts";
 
 export interface RunOptions {
@@ -16,6 +16,10 @@ export interface RunOptions {
   readonly firstPort: number | undefined;
   readonly workDir: string;
   readonly replicas?: ReplicaCounts;
+  /** In place of those of `firstPort`. */
+  readonly ports?: Ports;
+  /** Settings of a service that count more than those the command line gives it: the addresses that it listens on. */
+  readonly binding?: (service: ServiceName) => Readonly<Record<string, string>>;
 }
 
 export function runOptionsOf({ options, env }: Pick<Invocation<typeof serve>, "options" | "env">): RunOptions {

@@ -10,16 +10,11 @@ export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
+export { type Introspection, introspectionSettings } from "./introspection/introspection.ts";
 export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
 export { type ListenOptions, listen } from "./listen.ts";
-export {
-  createLogger,
-  type LogDestination,
-  type LogFields,
-  type Logger,
-  type LogLevel,
-  noopLogger,
-} from "./logger.ts";
+export { type LogLevel, LogLevels } from "./log-levels.ts";
+export { createLogger, type LogDestination, type LogFields, type Logger, noopLogger } from "./logger.ts";
 export { memoryEnvironment, releaseMemory } from "./memory.ts";
 export {
   type Counter,
@@ -32,7 +27,7 @@ export {
 } from "./metrics.ts";
 export { forOwnHost, isOwnHost, ownHostSettings } from "./own-host.ts";
 export type { Condition, ReadyReport } from "./readiness.ts";
-export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
+export { type FailureReport, lifeSettings, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
 export {
   type Service,

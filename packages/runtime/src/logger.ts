@@ -1,10 +1,10 @@
 /** Structured logs behind a narrow interface: an event in lower case, its values as fields. */
 import { type DestinationStream, type LevelWithSilent, pino, stdSerializers } from "pino";
+import { defaultScope, type LogLevel, LogLevels, type LogScope, logLevels, parseScopeLevels } from "./log-levels.ts";
 import { LogWriter } from "./log-writer.ts";
-import { oneOf } from "./settings/kinds.ts";
+import { list, oneOf } from "./settings/kinds.ts";
+import type { Setting } from "./settings/settings.ts";
 
-/** The least severe lines that are logged; `silent` logs none. */
-export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 /** Values of a log line; errors are logged with their stack and causes. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -23,25 +23,25 @@ export interface LogDestination {
   write(line: string): void;
 }
 
-const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
-
 /**
  * One JSON object a line; standard output unless `destination` is given, which is never waited for. A field `error` is written with its
  * code and stack.
  */
 export function createLogger(
   service: string,
-  level: LogLevel = "info",
+  level: LogLevel | LogLevels = "info",
   destination: LogDestination = standardOutput(),
 ): Logger {
   const options = {
-    level: level satisfies LevelWithSilent,
+    // Levels are asked for line by line, as they change while the service runs.
+    level: "debug" satisfies LevelWithSilent,
     base: { service },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { error: stdSerializers.err },
   };
-  return wrap(pino(options, destination satisfies DestinationStream));
+  const levels = level instanceof LogLevels ? level : new LogLevels(level);
+  return wrap(pino(options, destination satisfies DestinationStream), levels, levels.scope(defaultScope));
 }
 
 /** One for the process, so that lines of several loggers do not mix. */
@@ -65,13 +65,20 @@ export const noopLogger: Logger = {
   child: () => noopLogger,
 };
 
-function wrap(inner: pino.Logger): Logger {
+function wrap(inner: pino.Logger, levels: LogLevels, scope: LogScope): Logger {
+  const write =
+    (level: Exclude<LogLevel, "silent">) =>
+    (event: string, fields?: LogFields): void => {
+      if (scope.allows(level)) inner[level](fields ?? {}, event);
+    };
   return {
-    debug: (event, fields) => inner.debug(fields ?? {}, event),
-    info: (event, fields) => inner.info(fields ?? {}, event),
-    warn: (event, fields) => inner.warn(fields ?? {}, event),
-    error: (event, fields) => inner.error(fields ?? {}, event),
-    child: (fields) => wrap(inner.child(fields)),
+    ...{ debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") },
+    child: ({ part, ...fields }) =>
+      wrap(
+        inner.child(part === undefined ? fields : { part, ...fields }),
+        levels,
+        typeof part === "string" ? levels.scope(part) : scope,
+      ),
   };
 }
 
@@ -83,4 +90,21 @@ export const logSettings = {
     values: logLevels,
     sentence: "The least severe lines that are logged.",
   }),
+  logScopeLevels: scopeLevels(),
 } as const;
+
+function scopeLevels(): Setting<readonly string[]> {
+  const { parse, ...texts } = list({
+    env: "LOG_SCOPE_LEVELS",
+    default: [],
+    sentence: "Levels of single parts of a service, as PART:LEVEL; log lines name their part.",
+  });
+  return {
+    ...{ ...texts, bounds: "PART:LEVEL, separated by commas" },
+    parse: (text) => {
+      const found = parse(text);
+      parseScopeLevels(found);
+      return found;
+    },
+  };
+}

@@ -1,13 +1,25 @@
 /** The life of a process: a main that runs until it is asked to stop, and an exit code that says how it went. */
 import { flushCompileCache } from "node:module";
 import type { Logger } from "./logger.ts";
+import { duration } from "./settings/kinds.ts";
 import { parseSettings, unknownSettings } from "./settings/settings.ts";
 import { startWatchdog, watchdogSettings } from "./watchdog.ts";
+
+/** The end of a service. */
+export const lifeSettings = {
+  shutdownMs: duration({
+    env: "SHUTDOWN_DURATION",
+    default: 15_000,
+    min: 100,
+    max: 3_600_000,
+    sentence: "Longest time for a graceful end after SIGTERM; the process ends then, whatever is not released.",
+  }),
+} as const;
 
 /** The log, and the time that releasing may take, in milliseconds. */
 export interface RunOptions {
   readonly log: Logger;
-  /** How long releasing may take after the signal. */
+  /** How long releasing may take after the signal; SHUTDOWN_DURATION of a service unless given. */
   readonly graceMs?: number;
   /**
    * Of a service: its name and its environment. A watchdog runs as long as `main`, and variables that look like settings and are none
@@ -31,13 +43,14 @@ const saveCompiledCodeMs = 5_000;
  */
 export async function runUntilSignal(
   main: (stop: AbortSignal) => Promise<void>,
-  { log, graceMs = 15_000, service }: RunOptions,
+  { log, graceMs, service }: RunOptions,
 ): Promise<void> {
   const stop = new AbortController();
+  let endMs = graceMs ?? lifeSettings.shutdownMs.default;
   const end = (cause: string): void => {
     log.info("stopping", { cause });
     stop.abort(new Error(`stopped by ${cause}`));
-    setTimeout(() => endLingering(log, graceMs, 1), graceMs).unref();
+    setTimeout(() => endLingering(log, endMs, 1), endMs).unref();
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stop.signal.aborted) {
@@ -56,7 +69,10 @@ export async function runUntilSignal(
   // Where NODE_COMPILE_CACHE names a directory, Node saves compiled code at a regular exit only, and a crash is none.
   const saving = setTimeout(flushCompileCache, saveCompiledCodeMs).unref();
   try {
-    if (service !== undefined) warnOfUnknownSettings(service.env, log);
+    if (service !== undefined) {
+      warnOfUnknownSettings(service.env, log);
+      endMs = graceMs ?? parseSettings(lifeSettings, service.env).shutdownMs;
+    }
     await watched(() => main(stop.signal), service);
     log.info("stopped");
   } catch (error) {

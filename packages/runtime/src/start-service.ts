@@ -3,12 +3,15 @@
  * part that fails ends the others and the service: there is no half-dead process.
  */
 import { type Health, serveHealth } from "./health.ts";
+import { type Introspection, introspectionSettings, openIntrospection } from "./introspection/introspection.ts";
 import { FailingWork, keepRunning } from "./keep-running.ts";
+import { LogLevels, parseScopeLevels } from "./log-levels.ts";
 import { createLogger, type Logger, logSettings } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
+import { lifeSettings } from "./run.ts";
 import { port, text } from "./settings/kinds.ts";
-import type { SettingsOf } from "./settings/settings.ts";
+import { type SettingsOf, type SettingsTable, showSettings } from "./settings/settings.ts";
 import { watchdogSettings } from "./watchdog.ts";
 
 /** Settings that every service has. @param healthPort the default of its HEALTH_PORT */
@@ -16,6 +19,8 @@ export function serviceSettings(healthPort: number) {
   return {
     ...logSettings,
     ...watchdogSettings,
+    ...lifeSettings,
+    ...introspectionSettings,
     healthHost: text({
       env: "HEALTH_HOST",
       default: "0.0.0.0",
@@ -33,13 +38,20 @@ export function serviceSettings(healthPort: number) {
 export type ServiceSettings = Pick<
   SettingsOf<ReturnType<typeof serviceSettings>>,
   "logLevel" | "healthHost" | "healthPort"
->;
+> & {
+  readonly logScopeLevels?: readonly string[];
+  /** Introspection pages are open where both are given. */
+  readonly introspectionHost?: string;
+  readonly introspectionPort?: number;
+};
 
 /** Name, version and settings of a service, and what tests replace. */
 export interface ServiceOptions<Settings extends ServiceSettings> {
   readonly name: string;
   readonly version: string;
   readonly settings: Settings;
+  /** What the settings were read by, for the list of those in effect. */
+  readonly table?: SettingsTable;
   /** Used instead of one with the level of the settings. */
   readonly log?: Logger | undefined;
   /** Memory, CPU and event loop of the process are among the metrics. */
@@ -55,6 +67,8 @@ export interface Service<Settings extends ServiceSettings = ServiceSettings> {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly failures: FailingWork;
+  /** Pages for the own host; undefined where the settings open none. */
+  readonly introspection: Introspection | undefined;
   /** Fires when the service is to stop, and when a part of it has failed. */
   readonly stop: AbortSignal;
   /** Watches a part that runs beside the others: its failure ends the service. */
@@ -76,14 +90,16 @@ export async function startService<Settings extends ServiceSettings>(
 ): Promise<void> {
   const { name, version, settings } = options;
   const { healthHost: host, healthPort: port } = settings;
-  const log = options.log ?? createLogger(name, settings.logLevel);
+  const levels = new LogLevels(settings.logLevel, parseScopeLevels(settings.logScopeLevels ?? []));
+  const log = options.log ?? createLogger(name, levels);
   const metrics = createMetrics({ process: options.processMetrics === true });
   await using health = await serveHealth({ service: name, version, host, port, setting: "HEALTH_PORT", log, metrics });
   declareStartupDuration(metrics, health);
   const parts = new Parts(stop, log);
   const failures = new FailingWork(metrics, health);
+  await using introspection = await introspect(options, { log, levels, end: () => parts.end() });
   const service: Service<Settings> = {
-    ...{ name, version, settings, log, metrics, health, failures, stop: parts.stop },
+    ...{ name, version, settings, log, metrics, health, failures, introspection, stop: parts.stop },
     inBackground: (part) => parts.watch(part),
     runParts: async (all) => {
       for (const part of all) if (part !== undefined) parts.watch(part);
@@ -93,6 +109,25 @@ export async function startService<Settings extends ServiceSettings>(
       keepRunning(work, { what, log: own, failures, random: Math.random }, parts.stop),
   };
   await parts.during(() => run(service));
+}
+
+interface IntrospectionParts {
+  readonly log: Logger;
+  readonly levels: LogLevels;
+  readonly end: () => void;
+}
+
+async function introspect<Settings extends ServiceSettings>(
+  { name: service, version, settings, table }: ServiceOptions<Settings>,
+  { log, levels, end }: IntrospectionParts,
+): Promise<Introspection | undefined> {
+  const shown = table === undefined ? [] : showSettings(table, settings as Readonly<Record<string, unknown>>);
+  const changed = shown.filter(({ isDefault }) => !isDefault).map(({ name, value }) => [name, value]);
+  if (changed.length > 0) log.info("settings in effect", { changed: Object.fromEntries(changed) });
+  const { introspectionHost, introspectionPort } = settings;
+  if (introspectionHost === undefined || introspectionPort === undefined) return undefined;
+  const at = { introspectionHost, introspectionPort };
+  return openIntrospection({ ...at, service, version, log, levels, settings: shown, end });
 }
 
 /** Shown once the service is ready. */
@@ -116,11 +151,17 @@ class Parts {
   readonly stop: AbortSignal;
   readonly #log: Logger;
   readonly #ended = new AbortController();
+  readonly #asked = new Error("stopped over the introspection pages");
   #failure: { readonly error: unknown } | undefined;
 
   constructor(stop: AbortSignal, log: Logger) {
     this.stop = AbortSignal.any([stop, this.#ended.signal]);
     this.#log = log;
+  }
+
+  /** As the signal of the process ends it. */
+  end(): void {
+    this.#ended.abort(this.#asked);
   }
 
   watch(part: Promise<unknown>): void {

@@ -16,7 +16,7 @@ import { MeshTrust } from "./mesh/mesh-trust.ts";
 import { createRoots } from "./rotation/create-roots.ts";
 import { writeFirstClientCertificate } from "./serve/client-certificate.ts";
 import { createIssuer } from "./serve/create-issuer.ts";
-import { type CaService, readSettings } from "./settings.ts";
+import { type CaService, readSettings, settings as table } from "./settings.ts";
 
 export interface MainOptions {
   readonly log?: Logger;
@@ -31,7 +31,7 @@ export async function main(
   { log, onReady }: MainOptions = {},
 ): Promise<void> {
   const { version } = manifest;
-  const options = { name: "ca", version, settings: readSettings(env), log, processMetrics: true };
+  const options = { name: "ca", version, settings: readSettings(env), table, log, processMetrics: true };
   await startService(options, (service) => run(service, onReady), stop);
 }
 

@@ -16,14 +16,14 @@ import { PublishedConfig } from "./follow/published-config.ts";
 import { StoredObjects } from "./gateway-status/stored-objects.ts";
 import { openLedger } from "./ledger/open-ledger.ts";
 import { declareMetrics } from "./metrics.ts";
-import { type ConfigService, readSettings } from "./settings.ts";
+import { type ConfigService, readSettings, settings as table } from "./settings.ts";
 import { openStatus } from "./status/open-status.ts";
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
   const { version } = manifest;
   await startService(
-    { name: "config-controller", version, settings: readSettings(env), processMetrics: true },
+    { name: "config-controller", version, settings: readSettings(env), table, processMetrics: true },
     run,
     stop,
   );

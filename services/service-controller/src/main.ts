@@ -13,13 +13,13 @@ import { serveDebugPages } from "./app/pages.ts";
 import { ProblemReports } from "./app/problem-reports.ts";
 import { createPublishing } from "./app/publishing.ts";
 import { declareMetrics } from "./metrics.ts";
-import { type RegistryService, readSettings } from "./settings.ts";
+import { type RegistryService, readSettings, settings as table } from "./settings.ts";
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
   const { version } = manifest;
   await startService(
-    { name: "service-controller", version, settings: readSettings(env), processMetrics: true },
+    { name: "service-controller", version, settings: readSettings(env), table, processMetrics: true },
     run,
     stop,
   );

@@ -12,7 +12,7 @@ import { followMesh } from "./app/follow-mesh.ts";
 import { serveAdmission } from "./app/serve-admission.ts";
 import { declareMetrics } from "./metrics.ts";
 import { issuedNames, serviceAccount } from "./serve/certificate.ts";
-import { readSettings, type WebhookService } from "./settings.ts";
+import { readSettings, settings as table, type WebhookService } from "./settings.ts";
 import { keepCaBundles } from "./watch/keep-ca-bundles.ts";
 import { MeshReviews } from "./watch/mesh-reviews.ts";
 import { MeshState } from "./watch/mesh-state.ts";
@@ -30,7 +30,7 @@ export async function main(
   { log, onReady }: MainOptions = {},
 ): Promise<void> {
   const { version } = manifest;
-  const options = { name: "webhook", version, settings: readSettings(env), log, processMetrics: true };
+  const options = { name: "webhook", version, settings: readSettings(env), table, log, processMetrics: true };
   await startService(options, (service) => run(service, onReady), stop);
 }
 

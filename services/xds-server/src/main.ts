@@ -22,12 +22,16 @@ import type { AdsPort, AdsServer } from "./serve/ads-server.ts";
 import type { StreamAuthentication } from "./serve/authenticate.ts";
 import { ConnectedStreams } from "./serve/connected-streams.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
-import { readSettings, type XdsService } from "./settings.ts";
+import { readSettings, settings as table, type XdsService } from "./settings.ts";
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
   const { version } = manifest;
-  await startService({ name: "xds-server", version, settings: readSettings(env), processMetrics: true }, run, stop);
+  await startService(
+    { name: "xds-server", version, settings: readSettings(env), table, processMetrics: true },
+    run,
+    stop,
+  );
 }
 
 async function run(service: XdsService): Promise<void> {
@@ -53,6 +57,9 @@ async function run(service: XdsService): Promise<void> {
   const { pages, rules } = observers.debug;
   for (const port of settings.debugOnHttp ? [health, http] : [health]) serveDebugPages(port, pages, rules);
 
+  service.introspection?.page("/peers", () => peersOf(connected));
+  service.introspection?.page("/queues", () => ({ openDeliveries: flow.deliveries.open, position: ingest.position }));
+
   await loadSnapshot(service, snapshot, ingest);
   const onProblem = (reason: string | undefined) => health.setCondition("remote clusters", reason, { blocks: false });
   if (identity.cluster !== undefined) inBackground(identity.cluster.followRemotes({ log, onProblem }, stop));
@@ -71,6 +78,13 @@ async function run(service: XdsService): Promise<void> {
   await aborted(stop);
   // Before the streams end: other replicas must not hand theirs off to this one.
   await left;
+}
+
+/** Of the introspection pages: who is connected, from where and since when. */
+function peersOf(connected: ConnectedStreams): readonly unknown[] {
+  return connected.list().map(({ id, proxy, peer, connectedAtMs }) => ({
+    ...{ stream: id, proxy: proxy.id, peer, connectedAt: new Date(connectedAtMs).toISOString() },
+  }));
 }
 
 /** A second port of readiness, metrics and debug pages, as istiod has one. */

@@ -130,12 +130,14 @@ export const settings = {
   }),
   keepaliveMs: duration({
     env: "XDS_KEEPALIVE_INTERVAL",
+    alias: "GRPC_KEEPALIVE_INTERVAL",
     default: 30_000,
     min: 1_000,
     sentence: "Interval of HTTP/2 keepalive pings on a connection that receives nothing.",
   }),
   keepaliveTimeoutMs: duration({
     env: "XDS_KEEPALIVE_TIMEOUT",
+    alias: "GRPC_KEEPALIVE_TIMEOUT",
     default: 10_000,
     min: 100,
     sentence: "A connection that does not answer for this long is closed.",

@@ -1,11 +1,14 @@
 /** The committed floors: results may rise above them and never fall under them. */
 import { readFileSync } from "node:fs";
+import type { NamesByKind } from "./reference/reference.ts";
 import type { Report } from "./report.ts";
 
 /** Scenario group or corpus → smallest number of identical resources or passed cases. */
 export interface Floors {
   readonly groups: Readonly<Record<string, number>>;
   readonly corpora: Readonly<Record<string, number>>;
+  /** Kind of names → smallest number of those that are honoured. */
+  readonly reference?: Partial<NamesByKind<number>>;
 }
 
 export function readFloors(path: string): Floors {

@@ -10,6 +10,7 @@ import type { CorpusResult } from "./corpora/corpus.ts";
 import { corpora } from "./corpora/index.ts";
 import { readFloors, underFloor } from "./floors.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
+import { classifyReference, printReference, referenceFailures } from "./reference/reference.ts";
 import { isWhole, printReport, summarize } from "./report.ts";
 import { readRules } from "./scenarios/load.ts";
 import { runScenario, type ScenarioResult } from "./scenarios/run.ts";
@@ -19,12 +20,21 @@ import type { OpenPlane } from "./wire/plane.ts";
 import { runOverWire, type WireResult, wireLimits } from "./wire/run-wire.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
+/** Also a name beside groups and corpora. */
+const referenceName = "reference";
 const write = (line: string) => process.stdout.write(`${line}\n`);
 
 if (process.argv.includes("--help")) write(usage);
 else await main(parseOptions(process.argv.slice(2), join(here, "../../..")));
 
-async function main(options: Options): Promise<void> {
+async function main(given: Options): Promise<void> {
+  const wantsReference = given.names.length === 0 || given.names.includes(referenceName);
+  const options = { ...given, names: given.names.filter((name) => name !== referenceName) };
+  const floors = readFloors(join(here, "../floors.json"));
+  const reference = wantsReference && given.wire === undefined ? await classifyReference(given.corpus) : undefined;
+  if (reference !== undefined) printReference(reference, write, given.verbose);
+  const ofReference = reference === undefined ? [] : referenceFailures(reference, floors.reference);
+  if (given.names.length > 0 && options.names.length === 0) return failWith(ofReference);
   const selection = select(options);
   for (const problem of selection.problems) write(problem);
   if (options.wire !== undefined) return compareOverWire(options, options.wire, selection);
@@ -38,14 +48,19 @@ async function main(options: Options): Promise<void> {
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ ...report, unclaimed }, null, 2)}\n`);
   const failures = [
     ...selection.problems,
-    ...(options.floors ? underFloor(report, readFloors(join(here, "../floors.json")), options.names.length === 0) : []),
+    ...ofReference,
+    ...(options.floors ? underFloor(report, floors, options.names.length === 0) : []),
     ...(compared(claimed, cases) === 0 ? ["nothing was compared"] : []),
   ];
-  for (const sentence of failures) write(sentence);
+  failWith(failures);
   if (options.floors) {
     const count = claimed.length + cases.length;
     write(`${count - Math.min(failures.length, count)} passed, ${failures.length} failed`);
   }
+}
+
+function failWith(failures: readonly string[]): void {
+  for (const sentence of failures) write(sentence);
   if (failures.length > 0) process.exitCode = 1;
 }
 

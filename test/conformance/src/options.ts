@@ -19,11 +19,13 @@ export interface Options {
 }
 
 export const usage = `pnpm conformance [NAME…] [--scenarios DIR] [--corpus DIR] [--proxy-type TYPE…] [--json FILE] [--verbose] [--floors]
+pnpm conformance reference [--verbose]
 pnpm conformance [NAME…] --serve | --target HOST:PORT | --start COMMAND [--form sotw|delta] [--verbose]
 
 NAME is a scenario group, GROUP/NAME of a scenario, or a corpus; without one, everything that the project claims is compared, and the
 rest is listed with its numbers. --scenarios DIR takes the project's form and folders of captures. --corpus DIR has Istio's own test
 cases, one folder a corpus.
+reference: which environment variables, flags, debug pages, metrics and messages of istiod are honoured; --verbose has the reason of each that is not.
 
 Over the wire, in both forms unless --form names one:
   --serve             a control plane in this process for each scenario, over 15010 and 15012 (on free ports)

@@ -22,6 +22,25 @@ export const status = define({
   },
 });
 
+const askable = ["xds-server", "config-controller", "service-controller", "ca", "webhook"] as const;
+
+export const request = define({
+  name: "request",
+  group,
+  summary: "send a request to a page of a service and print its answer",
+  details: "As `pilot-discovery request`; each replica of the service is asked in turn until one answers with success.",
+  operands: {
+    method: required("METHOD", "GET, POST or PUT"),
+    path: required("PATH", "/debug/syncz, /ready, /metrics, …; / lists all pages of the service"),
+    body: optional("BODY", "body of the request"),
+  },
+  options: { service: choice("--service <SERVICE>", "the service that is asked", askable), ...connection },
+  examples: [
+    ["request GET /debug/syncz", "what every proxy has acknowledged"],
+    ["request GET / --service ca", "the pages of ca"],
+  ],
+});
+
 export const wait = define({
   name: "wait",
   group,

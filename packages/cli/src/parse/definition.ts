@@ -52,6 +52,8 @@ export interface CommandDefinition<
   readonly options: Options;
   /** What its exit codes mean where the general table is not precise enough. */
   readonly exitCodes?: Partial<Readonly<Record<ExitCode, string>>>;
+  /** Options that it does not know are ignored with a warning; else they are wrong usage. */
+  readonly unknownOptions?: "warn";
   /** The exit code of failures where 1 has another meaning. */
   readonly failure?: ExitCode;
 }

@@ -1,6 +1,7 @@
 /** Builds commander's program from the definitions of the commands. */
 
 import { readFileSync } from "node:fs";
+import { nearestName } from "@flotilla/runtime/settings";
 import { Command as Commander, Option } from "commander";
 import type { Command, CommandDefinition, OptionSpec } from "./definition.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
@@ -63,7 +64,12 @@ function addGroup(program: Commander, name: string, heading: string, summary: st
   return group;
 }
 
-function addCommand(parent: Commander, command: Command, word: string, { env, onChosen }: ProgramOptions): void {
+function addCommand(
+  parent: Commander,
+  command: Command,
+  word: string,
+  { env, terminal, onChosen }: ProgramOptions,
+): void {
   const { definition } = command;
   const { aliases = [], group, summary, operands } = definition;
   const built = parent
@@ -77,7 +83,9 @@ function addCommand(parent: Commander, command: Command, word: string, { env, on
   for (const { syntax, help } of Object.values(operands)) built.argument(syntax, help);
   for (const spec of Object.values(definition.options)) built.addOption(optionOf(spec));
   showUsageAfterError(built);
+  if (definition.unknownOptions === "warn") built.allowUnknownOption().allowExcessArguments();
   built.action(() => {
+    if (definition.unknownOptions === "warn") warnOfUnknown(built, terminal);
     const given = built.opts<Record<string, unknown>>();
     const values = Object.entries(definition.options).map(([key, spec]) => [
       key,
@@ -86,6 +94,18 @@ function addCommand(parent: Commander, command: Command, word: string, { env, on
     const words = Object.keys(operands).map((key, index) => [key, built.processedArgs[index]]);
     onChosen({ command, options: Object.fromEntries(values), operands: Object.fromEntries(words) });
   });
+}
+
+/** Names the nearest option that there is, if it is near. */
+function warnOfUnknown(command: Commander, terminal: Terminal): void {
+  const known = command.options.flatMap(({ long }) => (long === undefined ? [] : [long]));
+  for (const word of command.args) {
+    const [name = ""] = word.split("=", 1);
+    if (!name.startsWith("-")) continue;
+    const nearest = nearestName(name, known);
+    const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+    terminal.warn(`flotilla: unknown flag ${name} is ignored${hint}`);
+  }
 }
 
 function optionOf({ flags, help, initial, initialText, choices, parse, group, env }: OptionSpec<unknown>): Option {

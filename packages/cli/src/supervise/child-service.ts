@@ -4,7 +4,7 @@ import { closeSync, openSync, statSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type FailureReport, memoryEnvironment } from "@flotilla/runtime";
+import { type FailureReport, lifeSettings, memoryEnvironment, parseSettings } from "@flotilla/runtime";
 import { CliError } from "../errors.ts";
 import type { ServiceName } from "../layout.ts";
 import { healthOf } from "./health.ts";
@@ -28,6 +28,7 @@ export interface ChildOptions {
   readonly compiledCodeDir?: string;
 }
 
+/** The service ends itself after SHUTDOWN_DURATION. */
 const stopWithinMs = 8_000;
 
 export function startChild(options: ChildOptions): ChildService {
@@ -46,7 +47,7 @@ export function startChild(options: ChildOptions): ChildService {
     isStopping = true;
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill(signal);
-    const timer = setTimeout(() => child.kill("SIGKILL"), stopWithinMs);
+    const timer = setTimeout(() => child.kill("SIGKILL"), stopWithin(options.env));
     await exited;
     clearTimeout(timer);
   };
@@ -61,6 +62,11 @@ export function startChild(options: ChildOptions): ChildService {
     kill: () => end("SIGKILL"),
     [Symbol.asyncDispose]: () => end("SIGTERM"),
   };
+}
+
+function stopWithin(env: Readonly<Record<string, string>>): number {
+  if (env["SHUTDOWN_DURATION"] === undefined) return stopWithinMs;
+  return parseSettings(lifeSettings, env).shutdownMs + 1_000;
 }
 
 function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): ChildProcess {

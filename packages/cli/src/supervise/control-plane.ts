@@ -57,7 +57,7 @@ const endWithinMs = 10_000;
  */
 export async function startControlPlane(given: StartControlPlaneOptions): Promise<ControlPlane> {
   const { options, stop = new AbortController().signal } = given;
-  const layout: Layout = { workDir: options.workDir, ports: portsFrom(options.firstPort) };
+  const layout: Layout = { workDir: options.workDir, ports: options.ports ?? portsFrom(options.firstPort) };
   const startedAtMs = Date.now();
   const owned = new AsyncDisposableStack();
   try {

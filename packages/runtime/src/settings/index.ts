@@ -3,12 +3,15 @@ export { complianceSetting } from "./compliance.ts";
 export { decimal, duration, flag, integer, list, oneOf, port, text, texts, url } from "./kinds.ts";
 export {
   describeSettings,
+  nearestName,
   parseSettings,
   type Setting,
   type SettingOptions,
   type SettingRow,
   type SettingsOf,
   type SettingsTable,
+  type ShownSetting,
+  showSettings,
   type UnknownSetting,
   unknownSettings,
 } from "./settings.ts";

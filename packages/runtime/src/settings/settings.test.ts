@@ -147,3 +147,19 @@ describe("variables that are named like settings of Istio and are none", () => {
     assert.deepEqual(unknownSettings({ PILOT_HTP10: "true" }), [{ name: "PILOT_HTP10", nearest: "PILOT_HTTP10" }]);
   });
 });
+
+describe("a setting with two names", () => {
+  const table = { keepaliveMs: duration({ env: "OWN", alias: "OTHERS", default: 30_000, sentence: "An interval." }) };
+
+  it("is read under either, and under both where they agree", () => {
+    for (const env of [{ OWN: "45s" }, { OTHERS: "45s" }, { OWN: "45s", OTHERS: "45s" }])
+      assert.equal(parseSettings(table, env).keepaliveMs, 45_000);
+  });
+
+  it("is refused with both names where they differ", () => {
+    assert.throws(() => parseSettings(table, { OWN: "45s", OTHERS: "1m" }), {
+      code: "SETTINGS_INVALID",
+      message: /OWN="45s" and OTHERS="1m" are names of one setting: set one of them/,
+    });
+  });
+});

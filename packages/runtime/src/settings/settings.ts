@@ -11,6 +11,8 @@ import knownSettings from "./known-settings.json" with { type: "json" };
 /** One setting: its environment variable, default, bounds and sentence, and how its text is parsed. */
 export interface Setting<T> {
   readonly env: string;
+  /** Another name of it: istiod's. */
+  readonly alias?: string;
   readonly default: T;
   readonly sentence: string;
   /** What values are allowed, for the documentation. */
@@ -26,6 +28,7 @@ export interface Setting<T> {
 /** What a kind of setting takes as options. */
 export interface SettingOptions<T> {
   readonly env: string;
+  readonly alias?: string;
   readonly default: T;
   readonly sentence: string;
   readonly secret?: boolean;
@@ -45,14 +48,19 @@ export function parseSettings<Table extends SettingsTable>(
 ): SettingsOf<Table> {
   const problems: string[] = [];
   const values = Object.entries(table).map(([name, setting]): readonly [string, unknown] => {
-    // own key: one of our settings
-    const text = env[setting.env];
-    if (text === undefined || text === "") return [name, setting.default];
+    const given = givenAs(setting, env);
+    const [first, second] = given;
+    if (first === undefined) return [name, setting.default];
+    const shown = setting.secret === true ? "(hidden)" : JSON.stringify(first.text);
+    if (second !== undefined && second.text !== first.text) {
+      const other = setting.secret === true ? "(hidden)" : JSON.stringify(second.text);
+      problems.push(`${first.env}=${shown} and ${second.env}=${other} are names of one setting: set one of them`);
+      return [name, undefined];
+    }
     try {
-      return [name, setting.parse(text)];
+      return [name, setting.parse(first.text)];
     } catch (error) {
-      const shown = setting.secret === true ? "(hidden)" : JSON.stringify(text);
-      problems.push(`${setting.env}=${shown}: ${(error as Error).message}`);
+      problems.push(`${first.env}=${shown}: ${(error as Error).message}`);
       return [name, undefined];
     }
   });
@@ -60,9 +68,27 @@ export function parseSettings<Table extends SettingsTable>(
   return deepFreeze(Object.fromEntries(values)) as SettingsOf<Table>;
 }
 
+interface Given {
+  readonly env: string;
+  readonly text: string;
+}
+
+/** Under its name, its other name, both or none. */
+function givenAs(
+  { env: own, alias }: Setting<unknown>,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly Given[] {
+  return [own, alias].flatMap((name) => {
+    // own key: one of our settings
+    const text = name === undefined ? undefined : env[name];
+    return name === undefined || text === undefined || text === "" ? [] : [{ env: name, text }];
+  });
+}
+
 /** A row of docs/settings.md. */
 export interface SettingRow {
   readonly env: string;
+  readonly alias?: string;
   readonly default: string;
   readonly bounds: string;
   readonly sentence: string;
@@ -71,16 +97,39 @@ export interface SettingRow {
 /** The rows of docs/settings.md. */
 export function describeSettings(table: SettingsTable): readonly SettingRow[] {
   return Object.values(table).map((setting) => {
-    const { env, bounds, sentence } = setting;
-    return { env, default: shownDefault(setting), bounds, sentence };
+    const { env, alias, bounds, sentence } = setting;
+    return { env, ...(alias !== undefined && { alias }), default: shownDefault(setting), bounds, sentence };
   });
 }
 
-function shownDefault({ default: value, secret, show }: Setting<unknown>): string {
+function shownDefault(setting: Setting<unknown>): string {
+  return shownValue(setting, setting.default);
+}
+
+function shownValue({ secret, show }: Setting<unknown>, value: unknown): string {
   if (value === undefined) return "";
   if (secret === true) return "(hidden)";
   if (show !== undefined) return show(value);
-  return Array.isArray(value) ? value.join(",") : `${value}`;
+  const text = Array.isArray(value) ? value.join(",") : `${value}`;
+  // Addresses of servers may have a password.
+  return text.replaceAll(/\/\/[^/@,\s]*@/g, "//(hidden)@");
+}
+
+/** A setting in effect, as a person writes it; secrets are hidden. */
+export interface ShownSetting {
+  readonly name: string;
+  readonly value: string;
+  readonly isDefault: boolean;
+}
+
+/** The settings of a table with the values that `parseSettings` gave them. */
+export function showSettings(table: SettingsTable, values: Readonly<Record<string, unknown>>): readonly ShownSetting[] {
+  return Object.entries(table).map(([field, setting]) => {
+    // own key: a field of the table
+    const value = values[field];
+    const isDefault = JSON.stringify(value) === JSON.stringify(setting.default);
+    return { name: setting.env, value: shownValue(setting, value), isDefault };
+  });
 }
 
 function deepFreeze<T>(value: T): T {
@@ -113,11 +162,11 @@ export function unknownSettings(
 ): readonly UnknownSetting[] {
   return Object.keys(env)
     .filter((name) => istioSetting.test(name) && !serviceLink.test(name) && !known.includes(name))
-    .map((name) => ({ name, nearest: nearestOf(name, known) }));
+    .map((name) => ({ name, nearest: nearestName(name, known) }));
 }
 
-/** None when more than a third of the name would have to change. */
-function nearestOf(name: string, known: readonly string[]): string | undefined {
+/** The known name that was probably meant; none when more than a third of the name would have to change. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
   const nearest = closest(name, known);
   return distance(name, nearest) <= name.length / 3 ? nearest : undefined;
 }

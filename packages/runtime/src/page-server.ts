@@ -1,0 +1,58 @@
+/** Serves a table of routes over HTTP: bodies are read, rejections become status 500 and a log line. */
+import type { IncomingMessage } from "node:http";
+import {
+  createHttpServer,
+  type HttpAnswer,
+  type HttpReply,
+  type HttpServer,
+  type RouteTable,
+  readBody,
+  sendText,
+} from "@flotilla/http";
+import type { Logger } from "./logger.ts";
+
+export interface PageServerOptions {
+  readonly routes: RouteTable;
+  readonly log: Logger;
+  /** Asked before the routes are: its answer takes their place. */
+  readonly refuse?: (request: IncomingMessage) => HttpReply | undefined;
+}
+
+const maxBodyBytes = 4 * 1024 * 1024;
+
+/** Does not bind a port. */
+export function createPageServer({ routes, log, refuse }: PageServerOptions): HttpServer {
+  return createHttpServer({
+    drainMs: 0,
+    respond: async (request, response) => {
+      const reply = refuse?.(request) ?? (await answer(routes, request));
+      const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};
+      sendText(response, formatReply(reply), location);
+    },
+    failure: (error) =>
+      formatReply({ status: 500, json: { error: error instanceof Error ? error.message : String(error) } }),
+    onFailure: (error, request) => log.error("page failed", { path: request.url, error }),
+  });
+}
+
+async function answer(routes: RouteTable, request: IncomingMessage): Promise<HttpReply> {
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const route = routes.find(request.method ?? "GET", url.pathname);
+  if (route === undefined) return { status: 404, json: { error: `no page ${url.pathname}`, pages: routes.paths() } };
+  const body = await readBody(request, maxBodyBytes);
+  if (body === undefined) return { status: 413, json: { error: `the body is larger than ${maxBodyBytes} bytes` } };
+  return route.handler({
+    method: request.method ?? "GET",
+    path: url.pathname,
+    query: url.searchParams,
+    headers: request.headers,
+    body,
+    remoteAddress: request.socket.remoteAddress ?? "",
+  });
+}
+
+function formatReply(reply: HttpReply): HttpAnswer {
+  const text = "json" in reply ? `${JSON.stringify(reply.json, undefined, 2)}\n` : reply.text;
+  const contentType = "json" in reply ? "application/json" : (reply.contentType ?? "text/plain; charset=utf-8");
+  return { status: reply.status ?? 200, contentType, text };
+}

@@ -51,7 +51,15 @@ export function declareMetrics(metrics: Metrics, { material, waiting, nowMs }: M
     help: "Requests that wait to be signed",
     collect: (gauge) => gauge.set(waiting()),
   });
+  const signFailures = metrics.counter({
+    name: "citadel_server_csr_sign_err_count",
+    help: "Requests that were refused when they came to be signed, by reason",
+    labels: ["error"],
+  });
+  // An increase from nothing is none to Prometheus.
+  for (const error of refusalKinds) signFailures.add(0, { error });
   return {
+    signFailures,
     requests: metrics.counter({ name: "citadel_server_csr_count", help: "Certificate requests received" }),
     issued: metrics.counter({ name: "citadel_server_success_cert_issuance_count", help: "Certificates issued" }),
     authenticationFailures: metrics.counter({
@@ -61,11 +69,6 @@ export function declareMetrics(metrics: Metrics, { material, waiting, nowMs }: M
     badRequests: metrics.counter({
       name: "citadel_server_csr_parsing_err_count",
       help: "Requests with a CSR that was refused",
-    }),
-    signFailures: metrics.counter({
-      name: "citadel_server_csr_sign_err_count",
-      help: "Requests that were refused when they came to be signed, by reason",
-      labels: ["error"],
     }),
     identityFailures: metrics.counter({
       name: "citadel_server_id_extraction_err_count",

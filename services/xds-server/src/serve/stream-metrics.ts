@@ -18,7 +18,8 @@ export interface StreamMetrics extends DeliveryMetrics {
   internalError(): void;
 }
 
-export type RefusalReason = "not_ready" | "rate" | "unauthenticated" | "denied" | "node" | "request" | "size" | "limit";
+const refusalReasons = ["not_ready", "rate", "unauthenticated", "denied", "node", "request", "size", "limit"] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
 
 const rejectNames = ["cds", "lds", "rds", "eds"] as const;
 
@@ -43,6 +44,8 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     help: "Streams that were not served",
     labels: ["reason"],
   });
+  // An increase from nothing is none to Prometheus.
+  for (const reason of refusalReasons) refused.add(0, { reason });
   return {
     connected: (stated, change) => {
       const { version, count } = versions.count(stated, change);
@@ -120,6 +123,7 @@ function lookMetrics(metrics: Metrics): Pick<StreamMetrics, "lookedAt"> {
 /** Of what clients answer to messages. */
 function answerMetrics(metrics: Metrics): Pick<StreamMetrics, "rejected" | "expiredNonce"> {
   const rejects = metrics.counter({ name: "pilot_total_xds_rejects", help: "Messages refused", labels: ["type"] });
+  for (const type of rejectNames) rejects.add(0, { type });
   const rejectsOf = new Map<string, { add(value: number): void }>(
     rejectNames.map((name) => [name, metrics.counter({ name: `pilot_xds_${name}_reject`, help: `${name} refused` })]),
   );

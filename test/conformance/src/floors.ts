@@ -1,6 +1,6 @@
 /** The committed floors: results may rise above them and never fall under them. */
 import { readFileSync } from "node:fs";
-import type { NamesByKind } from "./reference/reference.ts";
+import type { NamesByKind } from "./reference/kinds.ts";
 import type { Report } from "./report.ts";
 
 /** Scenario group or corpus → smallest number of identical resources or passed cases. */

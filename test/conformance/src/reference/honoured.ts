@@ -5,7 +5,7 @@ import { discoveryFlags } from "../../../../packages/cli/src/discovery/flags.ts"
 import { metricsTables } from "../../../../scripts/metrics-tables.ts";
 import { settingsTables } from "../../../../scripts/settings-tables.ts";
 import { debugPages } from "../../../../services/xds-server/src/debug/pages.ts";
-import type { NamesByKind } from "./reference.ts";
+import type { NamesByKind } from "./kinds.ts";
 
 export async function honouredNames(): Promise<NamesByKind<ReadonlySet<string>>> {
   const settings = Object.values(settingsTables).flatMap((table) => Object.values(table));

@@ -1,6 +1,6 @@
 /** Names of istiod that would have a meaning here and are not honoured yet, each with what happens instead. */
 import { discoveryFlags } from "../../../../packages/cli/src/discovery/flags.ts";
-import type { NamesByKind } from "./reference.ts";
+import type { NamesByKind } from "./kinds.ts";
 
 const waypoints = "waypoints are as with its default";
 const ambient = "ambient is as with its default";

@@ -1,6 +1,6 @@
 /** Names of istiod that have no meaning here, each with the reason. */
 import { discoveryFlags } from "../../../../packages/cli/src/discovery/flags.ts";
-import type { NamesByKind } from "./reference.ts";
+import type { NamesByKind } from "./kinds.ts";
 
 const proxySide = "read by pilot-agent and the proxies that it starts, which are Istio's own";
 const compiled = "about the Go program: its scheduler, its encoder or its client of Kubernetes";

@@ -3,12 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { honouredNames } from "./honoured.ts";
+import { kinds, type NamesByKind } from "./kinds.ts";
 import { missing } from "./missing.ts";
 import { notApplicable } from "./not-applicable.ts";
-
-export const kinds = ["environment", "flags", "pages", "metrics", "messages"] as const;
-export type ReferenceKind = (typeof kinds)[number];
-export type NamesByKind<Names> = Readonly<Record<ReferenceKind, Names>>;
 
 export interface Classified {
   readonly honoured: readonly string[];

@@ -28,6 +28,7 @@ export const commands: readonly Command[] = [
   command(insight.wait, async () => (await import("./commands/wait.ts")).wait),
   command(insight.history, async () => (await import("./commands/history.ts")).history),
   command(insight.explain, async () => (await import("./commands/explain.ts")).explain),
+  command(insight.check, async () => (await import("./commands/check.ts")).check),
   command(insight.request, async () => (await import("./commands/request.ts")).request),
   command(migration.compare, async () => (await import("./commands/compare.ts")).compare),
   command(objects.apply, async () => (await import("./commands/apply.ts")).apply),

@@ -24,6 +24,21 @@ export const status = define({
 
 const askable = ["xds-server", "config-controller", "service-controller", "ca", "webhook"] as const;
 
+export const check = define({
+  name: "check",
+  group,
+  summary: "check this host and the control plane that runs, with what to do",
+  details:
+    "Node, open files, memory, the work directory; where a control plane runs its services, versions, clocks and certificates, else whether its ports are free.",
+  operands: {},
+  options: { ...output, ...connection },
+  examples: [
+    ["check", "before a control plane is started, and while it runs"],
+    ["check --context prod", "the control plane of a cluster"],
+  ],
+  exitCodes: { 0: "nothing failed; there may be warnings", 3: "a check failed" },
+});
+
 export const request = define({
   name: "request",
   group,

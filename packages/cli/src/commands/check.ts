@@ -1,0 +1,44 @@
+/** `flotilla check`: whether this host can run a control plane, and whether the one that runs is sound. */
+import { type CheckResult, checkCertificates, checkHost, checkReplicas } from "../check/checks.ts";
+import { certificateFacts, hostFacts, replicaFacts } from "../check/gather.ts";
+import type { check as definition } from "../definitions/insight.ts";
+import { portsFrom } from "../layout.ts";
+import { formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
+import { packageVersion } from "../parse/program.ts";
+import { portsFree } from "../supervise/ports-free.ts";
+
+export const check: Run<typeof definition> = async ({ options, terminal }) => {
+  const replicas = await replicaFacts(options);
+  const results = [
+    ...checkHost(await hostFacts(options.workDir)),
+    ...(replicas.length === 0
+      ? [await checkPorts()]
+      : [...checkReplicas(replicas, packageVersion()), ...checkCertificates(await certificateFacts(options))]),
+  ];
+  terminal.print(render(formatOf(options), results, describe));
+  return results.some(({ state }) => state === "failed") ? 3 : 0;
+};
+
+/** Where nothing runs, the ports must be free. */
+async function checkPorts(): Promise<CheckResult> {
+  const name = "ports";
+  try {
+    await portsFree(portsFrom(undefined));
+    return { name, state: "ok", detail: "no control plane runs here, and its ports are free" };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message.replace(/^\[\w+\] /, "") : String(error);
+    return { name, state: "failed", detail, advice: "end what holds it, or start with --xds-port PORT" };
+  }
+}
+
+const marks = { ok: "ok     ", warning: "warning", failed: "FAILED " } as const;
+
+function describe(results: readonly CheckResult[]): string {
+  const lines = results.flatMap(({ name, state, detail, advice }) => [
+    `${marks[state]}  ${name}: ${detail}`,
+    ...(advice === undefined ? [] : [`         ${advice}`]),
+  ]);
+  const count = (state: CheckResult["state"]) => results.filter((one) => one.state === state).length;
+  return [...lines, "", `${count("ok")} ok, ${count("warning")} warnings, ${count("failed")} failed`].join("\n");
+}

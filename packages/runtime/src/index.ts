@@ -10,7 +10,7 @@ export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
-export { type Introspection, introspectionSettings } from "./introspection/introspection.ts";
+export type { Introspection } from "./introspection/introspection.ts";
 export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
 export { type ListenOptions, listen } from "./listen.ts";
 export { type LogLevel, LogLevels } from "./log-levels.ts";

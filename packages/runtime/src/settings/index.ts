@@ -11,7 +11,6 @@ export {
   type SettingsOf,
   type SettingsTable,
   type ShownSetting,
-  showSettings,
   type UnknownSetting,
   unknownSettings,
 } from "./settings.ts";

@@ -1,4 +1,4 @@
-/** The facts that `flotilla check` judges: of this host, and of the services where a control plane runs. */
+/** The facts that `flotilla check` evaluates: of this host, and of the services where a control plane runs. */
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { totalmem } from "node:os";

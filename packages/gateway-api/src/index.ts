@@ -56,6 +56,7 @@ export {
 } from "./inference-pool.ts";
 export { inferencePoolStatus, type PoolGateway } from "./inference-pool-status.ts";
 export {
+  gatewayLabel,
   type IngressLookups,
   type IngressSettings,
   type IngressSpec,

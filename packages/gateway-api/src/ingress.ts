@@ -111,7 +111,7 @@ export function ingressGateway(
 }
 
 /** The value of the label `istio` of the gateway's pods. */
-function gatewayLabel({ ingressSelector = "", ingressService = "" }: IngressSettings): string {
+export function gatewayLabel({ ingressSelector = "", ingressService = "" }: IngressSettings): string {
   if (ingressSelector !== "") return ingressSelector;
   return ingressService === "" || ingressService === defaultService ? "ingressgateway" : ingressService;
 }

@@ -24,6 +24,7 @@ export type {
   Ingress,
   IngressClass,
   Lease,
+  Node,
   Pod,
   Secret,
   Service,

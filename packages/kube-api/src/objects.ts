@@ -9,6 +9,7 @@ import type {
   V1Ingress,
   V1IngressClass,
   V1Lease,
+  V1Node,
   V1Pod,
   V1Secret,
   V1Service,
@@ -34,6 +35,7 @@ export type ConfigMap = Kind<V1ConfigMap>;
 export type Ingress = Kind<V1Ingress>;
 export type IngressClass = Kind<V1IngressClass>;
 export type Lease = Kind<V1Lease>;
+export type Node = Kind<V1Node>;
 export type Pod = Kind<V1Pod>;
 /** A Secret; the values of `data` are base64. */
 export type Secret = Kind<V1Secret>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Service } from "@flotilla/kube-api";
-import { addressesOf, isServed } from "./ingress-rules.ts";
+import type { Node, Pod, Service } from "@flotilla/kube-api";
+import { addressesOf, isServed, nodeAddressesOf } from "./ingress-rules.ts";
 
 const classes = new Map([
   ["mesh", { metadata: { name: "mesh" }, spec: { controller: "istio.io/ingress-controller" } }],
@@ -48,4 +48,37 @@ const addresses: readonly { readonly service: Omit<Service, "metadata">; readonl
 for (const { service, reported } of addresses)
   test(`addresses of ${JSON.stringify(service)}`, () => {
     assert.deepEqual(addressesOf({ metadata: {}, ...service }), reported);
+  });
+
+const pod = (istio: string, nodeName: string, phase: string): Pod => ({
+  metadata: { name: `${istio}-${nodeName}`, labels: { istio } },
+  spec: { nodeName, containers: [] },
+  status: { phase },
+});
+const node = (name: string, ...addresses: readonly string[]): readonly [string, Node] => [
+  name,
+  { metadata: { name }, status: { addresses: addresses.map((address) => ({ type: "ExternalIP", address })) } },
+];
+const nodes = new Map([
+  node("a", "192.0.2.2", "192.0.2.1"),
+  node("b", "192.0.2.3"),
+  ["c", { metadata: { name: "c" }, status: { addresses: [{ type: "InternalIP", address: "10.0.0.3" }] } }],
+]);
+const placed: readonly { readonly name: string; readonly pods: readonly Pod[]; readonly ips: readonly string[] }[] = [
+  { name: "all external ones of the node", pods: [pod("edge", "a", "Running")], ips: ["192.0.2.1", "192.0.2.2"] },
+  {
+    name: "those of each node once",
+    pods: [pod("edge", "b", "Running"), pod("edge", "b", "Running")],
+    ips: ["192.0.2.3"],
+  },
+  { name: "none where the pod does not run", pods: [pod("edge", "a", "Pending")], ips: [] },
+  { name: "none of pods of another gateway", pods: [pod("other", "a", "Running")], ips: [] },
+  { name: "none of internal ones or unknown nodes", pods: ["c", "d"].map((at) => pod("edge", at, "Running")), ips: [] },
+];
+for (const { name, pods, ips } of placed)
+  test(`addresses of a gateway's nodes: ${name}`, () => {
+    assert.deepEqual(
+      nodeAddressesOf(pods, nodes, "edge"),
+      ips.map((ip) => ({ ip })),
+    );
   });

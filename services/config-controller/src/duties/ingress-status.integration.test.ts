@@ -1,7 +1,7 @@
 /** Ingresses of a real API server. */
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import type { Ingress, Service } from "@flotilla/kube-api";
+import type { Ingress, Node, Pod, Service } from "@flotilla/kube-api";
 import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { IngressStatus } from "./ingress-status.ts";
@@ -58,5 +58,32 @@ describe("the status of Ingresses", { skip: server === undefined && whyNoApiserv
     assert.equal(await addresses("theirs"), undefined);
     stop.abort();
     await running;
+  });
+
+  it("has the addresses of the gateway's nodes where no Service is named", { timeout: 180_000 }, async () => {
+    assert.ok(server !== undefined);
+    const { api } = server;
+    const [home, nodes] = ["/api/v1/namespaces/edges", "/api/v1/nodes"];
+    const own = `${networking}/namespaces/edges/ingresses`;
+    await api.create("/api/v1/namespaces", { metadata: { name: "edges" } });
+    await api.create(`${home}/serviceaccounts`, { metadata: { name: "default" } });
+    await api.create(own, ingress("placed", { "kubernetes.io/ingress.class": "istio" }));
+    const node = await api.create<Node>(nodes, { metadata: { name: "one" } });
+    const spec = { nodeName: "one", containers: [{ name: "proxy", image: "proxy" }] };
+    const labels = { istio: "ingressgateway" };
+    const pod = await api.create<Pod>(`${home}/pods`, { metadata: { name: "edge", labels }, spec });
+    const stop = new AbortController();
+    const options = { api, namespace: "edges", mesh: () => ({ ingressService: "" }), log: noopLogger };
+    const running = new IngressStatus({ ...options, random: Math.random }).run(stop.signal);
+    try {
+      const addresses = [{ type: "ExternalIP", address: "192.0.2.9" }];
+      await api.replace(`${nodes}/one/status`, { ...node, status: { ...node.status, addresses } });
+      await api.replace(`${home}/pods/edge/status`, { ...pod, status: { ...pod.status, phase: "Running" } });
+      const published = async () => (await api.get<Ingress>(`${own}/placed`))?.status?.loadBalancer?.ingress?.[0]?.ip;
+      await until(async () => (await published()) === "192.0.2.9", { withinMs: 60_000, what: "the node's address" });
+    } finally {
+      stop.abort();
+      await running;
+    }
   });
 });

@@ -1,5 +1,8 @@
-/** Writes into the status of every Ingress that the mesh serves the addresses it is served at: those of the gateway's Service. */
-import type { IngressSettings } from "@flotilla/gateway-api";
+/**
+ * Writes into the status of every Ingress that the mesh serves the addresses it is served at: those of the gateway's Service, or of the
+ * nodes of its pods where MeshConfig names no Service.
+ */
+import { gatewayLabel, type IngressSettings } from "@flotilla/gateway-api";
 import {
   follow,
   type Ingress,
@@ -7,14 +10,22 @@ import {
   type KubeApi,
   KubeError,
   type KubeObject,
+  type Node,
+  type Pod,
   type Service,
 } from "@flotilla/kube-api";
-import { type Logger, Wakeup } from "@flotilla/runtime";
-import { addressesOf, isPublishedAlready, isServed } from "./ingress-rules.ts";
+import { aborted, type Logger, Wakeup } from "@flotilla/runtime";
+import {
+  addressesOf,
+  isPublishedAlready,
+  isServed,
+  type LoadBalancerAddress,
+  nodeAddressesOf,
+} from "./ingress-rules.ts";
 
 export interface IngressStatusOptions {
   readonly api: KubeApi;
-  /** Of the gateway's Service. */
+  /** Of the gateway. */
   readonly namespace: string;
   /** MeshConfig as it is now; undefined while it is not known. */
   readonly mesh: () => IngressSettings | undefined;
@@ -32,6 +43,10 @@ export class IngressStatus {
   #ingresses: readonly Ingress[] | undefined;
   #classes: ReadonlyMap<string, IngressClass> | undefined;
   #services: ReadonlyMap<string, Service> | undefined;
+  /** Pods and nodes are followed from the first time that MeshConfig names no Service. */
+  readonly #withoutService = Promise.withResolvers<void>();
+  #pods: readonly Pod[] | undefined;
+  #nodes: ReadonlyMap<string, Node> | undefined;
 
   constructor(options: IngressStatusOptions) {
     this.#options = options;
@@ -39,7 +54,7 @@ export class IngressStatus {
 
   /** Runs until `stop` fires. */
   async run(stop: AbortSignal): Promise<void> {
-    const services = `/api/v1/namespaces/${encodeURIComponent(this.#options.namespace)}/services`;
+    const home = `/api/v1/namespaces/${encodeURIComponent(this.#options.namespace)}`;
     await Promise.all([
       this.#follow<Ingress>(`${root}/ingresses`, stop, (all) => {
         this.#ingresses = all;
@@ -47,10 +62,24 @@ export class IngressStatus {
       this.#follow<IngressClass>(`${root}/ingressclasses`, stop, (all) => {
         this.#classes = byName(all);
       }),
-      this.#follow<Service>(services, stop, (all) => {
+      this.#follow<Service>(`${home}/services`, stop, (all) => {
         this.#services = byName(all);
       }),
+      this.#followNodes(`${home}/pods?labelSelector=istio`, stop),
       this.#write(stop),
+    ]);
+  }
+
+  async #followNodes(pods: string, stop: AbortSignal): Promise<void> {
+    await Promise.race([this.#withoutService.promise, aborted(stop)]);
+    if (stop.aborted) return;
+    await Promise.all([
+      this.#follow<Pod>(pods, stop, (all) => {
+        this.#pods = all;
+      }),
+      this.#follow<Node>("/api/v1/nodes", stop, (all) => {
+        this.#nodes = byName(all);
+      }),
     ]);
   }
 
@@ -83,15 +112,26 @@ export class IngressStatus {
 
   #behind(): readonly { readonly ingress: Ingress; readonly status: unknown }[] {
     const mesh = this.#options.mesh();
-    const [ingresses, classes, services] = [this.#ingresses, this.#classes, this.#services];
-    if (mesh === undefined || ingresses === undefined || classes === undefined || services === undefined) return [];
-    const service = services.get(mesh.ingressService ?? "");
-    // Without a gateway nothing is written, and what was written stays: it may be on its way.
-    if (service === undefined) return [];
-    const addresses = addressesOf(service);
+    const [ingresses, classes] = [this.#ingresses, this.#classes];
+    if (mesh === undefined || ingresses === undefined || classes === undefined) return [];
+    const addresses = this.#addresses(mesh);
+    if (addresses === undefined) return [];
     return ingresses
       .filter((ingress) => isServed(ingress, classes, mesh) && !isPublishedAlready(ingress, addresses))
       .map((ingress) => ({ ingress, status: { ...ingress.status, loadBalancer: { ingress: addresses } } }));
+  }
+
+  /** Undefined: without a gateway nothing is written, and what was written stays, as the gateway may be on its way. */
+  #addresses(mesh: IngressSettings): readonly LoadBalancerAddress[] | undefined {
+    const { ingressService = "" } = mesh;
+    if (ingressService !== "") {
+      const service = this.#services?.get(ingressService);
+      return service && addressesOf(service);
+    }
+    this.#withoutService.resolve();
+    if (this.#pods === undefined || this.#nodes === undefined) return undefined;
+    const addresses = nodeAddressesOf(this.#pods, this.#nodes, gatewayLabel(mesh));
+    return addresses.length === 0 ? undefined : addresses;
   }
 }
 

@@ -46,6 +46,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     { group: "networking.k8s.io", resources: ["ingresses/status"], verbs: ["update"] },
     { group: "", resources: ["services/status"], verbs: ["patch"] },
     { group: "", resources: ["services", "namespaces", "secrets", "serviceaccounts", "configmaps"], verbs: read },
+    { group: "", resources: ["pods", "nodes"], verbs: read },
     { group: "apiextensions.k8s.io", resources: ["customresourcedefinitions"], verbs: ["get"] },
     { group: "admissionregistration.k8s.io", resources: ["mutatingwebhookconfigurations"], verbs: read },
     // What is deployed for Gateways.

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { createLogger, noopLogger, until } from "@flotilla/runtime";
 import type { InjectionConfig } from "./config.ts";
 import { documentsOfMap, injectionConfigSource, injectionMapOf } from "./config-source.ts";
@@ -33,7 +34,7 @@ describe("the injection configuration", () => {
   it("is the built-in one without files", async () => {
     const { first, current, following, stop, reasons } = source({});
     assert.throws(current, { code: "INJECT_BAD_CONFIG" });
-    await first;
+    await first();
     assert.deepEqual([...current().templates.keys()], ["sidecar", "gateway", "kube-gateway"]);
     assert.equal(current().policy, "enabled");
     await following;
@@ -44,7 +45,7 @@ describe("the injection configuration", () => {
   it("follows its file, and keeps the version before one that cannot be used", async () => {
     writeFileSync(configFile, config("enabled"));
     const { first, current, following, stop, reasons, lines } = source({ configFile });
-    await first;
+    await first();
     assert.deepEqual([current().policy, [...current().templates.keys()]], ["enabled", ["own"]]);
     writeFileSync(configFile, config("disabled"));
     await until(() => current().policy === "disabled", { withinMs: 10_000, what: "the new version" });
@@ -62,7 +63,7 @@ describe("the injection configuration", () => {
   it("has values of a file beside the built-in templates", async () => {
     writeFileSync(valuesFile, JSON.stringify({ global: { hub: "own-hub" } }));
     const { first, current, following, stop } = source({ valuesFile });
-    await first;
+    await first();
     assert.match(JSON.stringify(current().values), /own-hub/);
     assert.ok(current().templates.has("sidecar"));
     stop.abort();
@@ -99,6 +100,14 @@ describe("the injection configuration", () => {
     ["canary", "istio-sidecar-injector-canary"],
   ] as const)
     it(`is that of ${name} for the revision "${revision}"`, () => assert.equal(injectionMapOf(revision), name));
+
+  it("ends without a failure where nobody waits for it", async () => {
+    const { following, stop } = source({ configFile: join(directory, "none") });
+    stop.abort();
+    await following;
+    // A rejection that nobody has handled until then fails the test.
+    await setImmediate();
+  });
 
   it("is never there when the file is not", async () => {
     const { first, following, stop, reasons } = source({ configFile: join(directory, "none") });

@@ -32,8 +32,8 @@ export interface InjectionConfigOptions {
 }
 
 export interface InjectionConfigSource {
-  /** Rejects when there is no version to begin with before `stop`. */
-  readonly first: Promise<void>;
+  /** Resolves when there is a version to begin with; rejects when there is none before `stop`. */
+  readonly first: () => Promise<void>;
   readonly current: () => InjectionConfig;
   /** Until `stop`. */
   readonly following: Promise<void>;
@@ -49,7 +49,8 @@ export function injectionConfigSource(options: InjectionConfigOptions, stop: Abo
     resolve();
   };
   return {
-    first: orAborted(first, stop),
+    // For each who waits: a promise that nobody waits for must not reject.
+    first: () => orAborted(first, stop),
     following: follow(options, take, stop),
     current: () => {
       if (current === undefined)

@@ -14,7 +14,7 @@ async function injected(annotations: Texts): Promise<Pod> {
     { ...files, adjust: (config) => config, log: noopLogger, onStale: () => undefined },
     stop,
   );
-  await source.first;
+  await source.first();
   const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "edge-5d", controller: true };
   const labels = { app: "edge", "pod-template-hash": "5d" };
   const container = { name: "istio-proxy", image: "auto", ports: [{ containerPort: 8080, name: "http" }] };

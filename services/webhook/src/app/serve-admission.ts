@@ -81,7 +81,7 @@ async function openPort(
   { shown, rule: clients, until }: PortParts,
 ): Promise<void> {
   const { host, port, compliancePolicy: compliance } = settings;
-  await injection.first;
+  await injection.first();
   const keyPair = await shown.next(stop);
   const at = { host, port, setting: "WEBHOOK_PORT", compliance };
   await using open = await serveHttps({ ...at, keyPair, log: log.child({ part: "https" }), clients, answer });

@@ -47,7 +47,7 @@ export async function runGateways(
   const tags = new RevisionTags({ ...following, revision, onChange: () => undefined });
   const deploy = async (): Promise<void> => {
     const rendering = renderingOf(settings, await kubernetesVersion(api, stop));
-    await injection.first;
+    await injection.first();
     const isOurs = (label = "default") => tags.revisionOf(label) === label;
     const followed = { mesh, proxyConfigs, injection: injection.current };
     const options = { classes, rendering, allowsManual, isOurs, namespaces, ...followed };

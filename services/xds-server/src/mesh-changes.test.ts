@@ -15,8 +15,15 @@ import { startTestServer, type TestServer } from "./serve/testing/test-server.ts
 import { applyOptionsOf } from "./testing/apply-options.ts";
 import { put } from "./testing/mesh.ts";
 
-const id = "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local";
-const metadata = { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", LABELS: { app: "web" } };
+interface Watched {
+  readonly id: string;
+  readonly app: string;
+  /** The one route configuration that it asks for. */
+  readonly route: string;
+}
+
+const sidecar: Watched = { id: "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local", app: "web", route: "80" };
+const router: Watched = { id: "router~10.0.0.8~edge.shop~shop.svc.cluster.local", app: "edge", route: "http.8080" };
 const wildcards = [typeUrl.cluster, typeUrl.listener, typeUrl.nameTable];
 
 const objects: readonly KubeObject[] = [
@@ -59,9 +66,33 @@ const objects: readonly KubeObject[] = [
     metadata: { name: "everything", namespace: "mesh-root" },
     spec: { host: "*.local", trafficPolicy: { connectionPool: { tcp: { maxConnections: 77 } } } },
   },
+  {
+    apiVersion: "networking.istio.io/v1",
+    kind: "Gateway",
+    metadata: { name: "edge", namespace: "shop" },
+    spec: {
+      selector: { app: "edge" },
+      servers: [{ port: { number: 8080, name: "http", protocol: "HTTP" }, hosts: ["shop.example"] }],
+    },
+  },
+  {
+    apiVersion: "networking.istio.io/v1",
+    kind: "VirtualService",
+    metadata: { name: "edge", namespace: "shop" },
+    spec: { hosts: ["shop.example"], gateways: ["edge"], http: [{ route: [{ destination: { host: "web" } }] }] },
+  },
 ];
 
-describe("a MeshConfig that changes", () => {
+interface Watching {
+  /** The types that the proxy is sent something of by a document. */
+  sentBy(document: JsonObject): Promise<readonly string[]>;
+  /** What it has of a type. */
+  text(type: string): string;
+}
+
+/** A proxy that is connected while the tests of its `describe` run. */
+function watch({ id, app, route }: Watched): Watching {
+  const metadata = { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", LABELS: { app } };
   const core = new Core();
   const source = createCoreSource(core);
   const stop = new AbortController();
@@ -75,7 +106,6 @@ describe("a MeshConfig that changes", () => {
     server.connected.list().length === 1 &&
     server.connected.list().every(({ answeredPosition }) => answeredPosition() === position);
 
-  /** The types that a proxy is sent something of by a document. */
   async function sentBy(document: JsonObject): Promise<readonly string[]> {
     sent = [];
     const changes = put(meshConfigOf(document));
@@ -105,7 +135,7 @@ describe("a MeshConfig that changes", () => {
         if (isAsked.has(type)) return;
         isAsked.add(type);
         if (type === typeUrl.cluster) client.subscribe(typeUrl.endpoint, ["outbound|80||web.shop.svc.cluster.local"]);
-        if (type === typeUrl.listener) client.subscribe(typeUrl.route, ["80"]);
+        if (type === typeUrl.listener) client.subscribe(typeUrl.route, [route]);
       },
     });
     for (const type of wildcards) client.subscribe(type);
@@ -118,6 +148,11 @@ describe("a MeshConfig that changes", () => {
     await running;
     await server[Symbol.asyncDispose]();
   });
+  return { sentBy, text };
+}
+
+describe("a MeshConfig that changes", () => {
+  const { sentBy, text } = watch(sidecar);
 
   it("sends nothing when nothing of a proxy depends on what changed", async () => {
     assert.deepEqual(await sentBy({ ingressClass: "other", ingressService: "gate", dnsRefreshRate: "7s" }), []);
@@ -154,5 +189,29 @@ describe("a MeshConfig that changes", () => {
     assert.match(text(typeUrl.cluster), /"maxConnections":77/);
     await sentBy({});
     assert.ok(!text(typeUrl.cluster).includes('"maxConnections":77'));
+  });
+});
+
+describe("a MeshConfig that changes, for a router", () => {
+  const { sentBy, text } = watch(router);
+
+  it("sends nothing when only sidecars depend on what changed", async () => {
+    assert.match(text(typeUrl.listener), /"routeConfigName":"http.8080"/);
+    assert.deepEqual(await sentBy({ outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } }), []);
+    assert.deepEqual(await sentBy({}), []);
+  });
+
+  it("sends clusters, and with them their endpoints, when connectTimeout changes", async () => {
+    assert.deepEqual(await sentBy({ connectTimeout: "3s" }), ["Cluster", "ClusterLoadAssignment"]);
+    assert.match(text(typeUrl.cluster), /"connectTimeout":"3s"/);
+    await sentBy({});
+  });
+
+  it("sends listeners alone when the trust domain changes", async () => {
+    const types = await sentBy({ trustDomain: "new-td", trustDomainAliases: ["cluster.local"] });
+    assert.ok(types.includes("Listener") && !types.includes("RouteConfiguration"));
+    assert.match(text(typeUrl.listener), /new-td\/ns\/shop\/sa\/db/);
+    await sentBy({});
+    assert.ok(!text(typeUrl.listener).includes("new-td"));
   });
 });

@@ -1,11 +1,13 @@
 /**
  * `pnpm supply`: what the project takes from others. Licences of all installed packages against the allowed ones, hashes in the lockfile,
- * no scripts at installation; then advisories, where a registry answers. `--list` writes each package with its licence.
+ * no scripts at installation, the contents of a release (SBOM); then advisories, where a registry answers. `--list` writes each package with
+ * its licence, `--sbom FILE` keeps the SBOM.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { licenceProblems, lockfileProblems, type PackageLicence } from "./supply/rules.ts";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { licenceProblems, lockfileProblems, type PackageLicence, sbomProblems } from "./supply/rules.ts";
 
 const root = join(import.meta.dirname, "..");
 const installed = installedPackages(join(root, "node_modules/.pnpm"));
@@ -17,7 +19,7 @@ const problems = [
 ];
 if (installed.length < 100)
   problems.push(`only ${installed.length} packages were found: the installation is not whole`);
-problems.push(...advisories());
+problems.push(...releaseContents(), ...advisories());
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 const failed = new Set(problems).size;
 process.stdout.write(`${installed.length - Math.min(installed.length, failed)} passed, ${failed} failed\n`);
@@ -43,6 +45,21 @@ function installedPackages(store: string): readonly PackageLicence[] {
     if (isOwn !== true) found.set(`${name}@${version}`, { name, version, licence: String(license ?? "none stated") });
   }
   return [...found.keys()].sort().flatMap((key) => found.get(key) ?? []);
+}
+
+/** CycloneDX, by pnpm itself, of what a release runs with. */
+function releaseContents(): readonly string[] {
+  const directory = mkdtempSync(join(tmpdir(), "flotilla-sbom-"));
+  const at = process.argv.indexOf("--sbom");
+  const file = at === -1 ? join(directory, "sbom.json") : resolve(process.argv[at + 1] ?? "sbom.json");
+  const args = ["-y", "pnpm@12.21.0", "sbom", "--sbom-format", "cyclonedx", "--prod", "--out", file];
+  try {
+    const { status, stderr } = spawnSync("npx", args, { cwd: root, encoding: "utf8", timeout: 60_000 });
+    if (status !== 0) return [`pnpm sbom ended with ${status}: ${stderr.slice(-500)}`];
+    return sbomProblems(readFileSync(file, "utf8"));
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 }
 
 /** Known faults of packages. A registry that does not answer is no failure, and no pass either. */

@@ -41,3 +41,31 @@ export function lockfileProblems(lockfile: string, workspace: string): readonly 
     ...(/^minimumReleaseAge: \d{5,}$/m.test(workspace) ? [] : ["pnpm-workspace.yaml: minimumReleaseAge is too short"]),
   ];
 }
+
+interface SbomComponent {
+  readonly name: string;
+  readonly version: string;
+  readonly group?: string;
+  readonly purl?: string;
+  readonly licenses?: readonly unknown[];
+  readonly externalReferences?: readonly { readonly type: string; readonly hashes?: readonly unknown[] }[];
+}
+
+/** Every package of a release is named with its licence and address, and those of others with their hash. */
+export function sbomProblems(text: string): readonly string[] {
+  const { bomFormat, components = [] } = JSON.parse(text) as {
+    readonly bomFormat?: string;
+    readonly components?: readonly SbomComponent[];
+  };
+  if (bomFormat !== "CycloneDX" || components.length === 0) return ["the SBOM names nothing"];
+  return components.flatMap(({ name, version, group, purl, licenses = [], externalReferences = [] }) => {
+    const isOwn = group === "@flotilla" || name === "flotilla";
+    const hashes = externalReferences.filter(({ type }) => type === "distribution").flatMap((one) => one.hashes ?? []);
+    const missing = [
+      ...(purl === undefined ? ["address"] : []),
+      ...(licenses.length === 0 ? ["licence"] : []),
+      ...(hashes.length === 0 && !isOwn ? ["hash"] : []),
+    ];
+    return missing.map((what) => `${name} ${version}: the SBOM has no ${what} of it`);
+  });
+}

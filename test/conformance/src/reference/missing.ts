@@ -10,7 +10,6 @@ const counted = "not counted";
 export const missing: NamesByKind<Readonly<Record<string, string>>> = {
   environment: {
     AMBIENT_ENABLE_BAGGAGE: waypoints,
-    AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY: ambient,
     AMBIENT_ENABLE_STATUS: ambient,
     AUDIENCE: "TOKEN_AUDIENCES, or audiences of JWT_RULE",
     CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE: "CA_SELF_SIGNED_KEY has kind and size of the key",
@@ -28,10 +27,8 @@ export const missing: NamesByKind<Readonly<Record<string, string>>> = {
     LOCAL_CLUSTER_SECRET_WATCHER: "Secrets of other clusters are read from the cluster of the configuration",
     MAX_CONNECTIONS_PER_SOCKET_EVENT_LOOP: defaulted,
     PILOT_ALLOW_ANY_DYNAMIC_DNS_MAX_HOSTS: defaulted,
-    PILOT_AUTO_ALLOW_WAYPOINT_POLICY: ambient,
     PILOT_ENABLE_AGENTGATEWAY: "Gateways of that class are left alone",
     PILOT_ENABLE_ALPHA_GATEWAY_API: "every kind of the Gateway API that is installed is read",
-    PILOT_ENABLE_AMBIENT_WAYPOINTS: "waypoints are served with PILOT_ENABLE_AMBIENT",
     PILOT_ENABLE_CROSS_CLUSTER_WORKLOAD_ENTRY: defaulted,
     PILOT_ENABLE_GATEWAY_API:
       "every kind of the Gateway API that is installed is read; PILOT_IGNORE_RESOURCES leaves some out",

@@ -54,6 +54,8 @@ export class ChangePipeline<Change> implements Disposable {
   #arrivals = 0;
   #offered = 0;
   #applied = 0;
+  /** A batch of bulk is on its way: it waits no more, and is not applied yet. */
+  #isBulkLeaving = false;
 
   constructor(options: PipelineOptions<Change>) {
     const { clock, isBusy, minGapMs, maxGapMs, urgentGapMs } = options;
@@ -84,7 +86,7 @@ export class ChangePipeline<Change> implements Disposable {
   }
 
   #overtake(groups: readonly Waiting<Change>[]): boolean {
-    const isAlone = this.#bulk.waiting === 0;
+    const isAlone = this.#bulk.waiting === 0 && !this.#isBulkLeaving;
     if (!isAlone) {
       const { keyOf } = this.#options;
       for (const { changes, arrival } of groups)
@@ -95,7 +97,9 @@ export class ChangePipeline<Change> implements Disposable {
 
   #applyAll(groups: readonly Waiting<Change>[]): boolean {
     // What is urgent and still waits lies within the positions of the batch.
+    this.#isBulkLeaving = true;
     this.#urgent.flushNow();
+    this.#isBulkLeaving = false;
     const isUrgent = groups.some((group) => urgencyOf(group) === "urgent");
     const left = groups.map((group) => this.#withoutOvertaken(group));
     this.#overtaken.clear();

@@ -51,23 +51,23 @@ export async function runTestFile(file: string, options: RunFileOptions): Promis
 
 /**
  * Several files in one process, one after the other: loading their modules once takes less time than most of them do. What the process
- * printed and how it failed is of the first file; the seconds of a file are those of its tests.
+ * printed is of the first file; the seconds of a file are those of its tests. Files whose tests a helper module defines, which Node counts as
+ * the helper's, and all files of a process that failed as a whole run again, each by itself.
  */
 export async function runTestGroup(files: readonly string[], options: RunFileOptions): Promise<readonly FileOutcome[]> {
-  const [first, ...others] = files;
-  if (first === undefined) return [];
-  if (others.length === 0) return [await runTestFile(first, options)];
-  const { output, lines, reason } = await runProcess(files, options);
-  return files.map((file, index) => {
+  const alone = (file: string) => runTestFile(file, options);
+  if (files.length === 1) return Promise.all(files.map(alone));
+  const { output, lines, reason } = await runProcess(files, { ...options, withinMs: options.withinMs / 2 });
+  const outcomes: FileOutcome[] = [];
+  for (const [index, file] of files.entries()) {
     // Node counts a file without tests as a test of the file's name that passes.
     const own = lines.filter((line) => line.file === file && line.name !== file);
     const tests = own.flatMap(testOf);
-    const isFirst = index === 0;
-    const missing = tests.length === 0 && reason === undefined ? "the file has no test" : undefined;
     const seconds = own.reduce((sum, { ms = 0 }) => sum + ms, 0) / 1000;
-    const whole = ofWhole(isFirst ? "(group)" : "(file)", (isFirst ? reason : undefined) ?? missing, 1);
-    return { file, tests: [...tests, ...whole], output: isFirst ? output : "", seconds };
-  });
+    const isUnclear = reason !== undefined || tests.length === 0;
+    outcomes.push(isUnclear ? await alone(file) : { file, tests, output: index === 0 ? output : "", seconds });
+  }
+  return outcomes;
 }
 
 interface ProcessResult {

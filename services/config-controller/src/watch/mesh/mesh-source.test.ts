@@ -18,7 +18,7 @@ it("a document that is wrong from the start holds nothing up, and what the strea
   const onProblems = () => undefined;
   const layers = [fileLayer({ path, check, onProblems })];
   await using source = meshSource({
-    ...{ name: "mesh", key: meshConfigKey, layers, toConfig: meshConfigOf, onProblems, patienceMs: 50 },
+    ...{ name: "mesh", key: meshConfigKey, layers, toConfig: meshConfigOf, onProblems, patienceMs: 500 },
   });
   const groups = source.groups(AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
   const next = async () => (await groups.next()).value as ConfigGroup;

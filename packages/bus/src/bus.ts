@@ -92,11 +92,6 @@ export const subjectRoot = "flotilla.v1";
 /** Holds the highest sequence that was forgotten. */
 export const horizonSubject = `${subjectRoot}.horizon`;
 
-/** What counts towards `maxMessageBytes`. */
-export function messageBytes({ payload, headers = {} }: OutgoingMessage): number {
-  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, payload.length);
-}
-
 /** Where a reader is: what it has read, and the last message that it saw. */
 export interface ReadPlace {
   readonly position: number;

@@ -4,7 +4,7 @@
  * Changes as messages of one group, and the bounds that a message must keep: NATS would refuse it again with each try.
  */
 import type { Cause, Change } from "@flotilla/model";
-import { messageBytes, type OutgoingMessage } from "./bus.ts";
+import type { OutgoingMessage } from "./bus.ts";
 import { type Digests, RunningDigests } from "./digest.ts";
 import { marks, maxPlainBytes, type Prepared } from "./envelope.ts";
 import { subjectOf } from "./topics.ts";
@@ -131,4 +131,9 @@ export function whyRefused(message: OutgoingMessage, plainBytes: number, maxMess
     return `${plainBytes} bytes before packing are more than readers unpack, ${maxPlainBytes}`;
   const bytes = messageBytes(message) + headerBytes;
   return bytes > maxMessageBytes ? `${bytes} bytes are more than the bus takes, ${maxMessageBytes}` : undefined;
+}
+
+/** What counts towards `maxMessageBytes`. */
+export function messageBytes({ payload, headers = {} }: OutgoingMessage): number {
+  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, payload.length);
 }

@@ -1,8 +1,9 @@
 /** Stores messages in JetStream, in order and once, through losses of the connection and of the stream. */
 import { delay, type Logger, orAborted, Turns } from "@flotilla/runtime";
 import { headers, type JetStreamClient, nuid } from "nats";
-import { messageBytes, type OutgoingMessage } from "./bus.ts";
+import type { OutgoingMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
+import { messageBytes } from "./held-changes.ts";
 import { retryMs } from "./nats-connection.ts";
 import type { NatsLink } from "./nats-link.ts";
 

@@ -129,6 +129,7 @@ export {
   hostsOverlap,
   isWildcard,
   resolveShortName,
+  serviceHostname,
 } from "./names/host.ts";
 export { maxNamespaceLength, problemOfName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";

@@ -7,6 +7,7 @@ export {
 } from "./consul.ts";
 export { checkKubeObject, type KubeFinding } from "./kube-check.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
+export { registryKinds } from "./registry/apply-object.ts";
 export { ClusterRegistries } from "./registry/clusters.ts";
 export type { RegistryProblem } from "./registry/problem.ts";
 export type { RegistryChange } from "./registry/published.ts";
@@ -17,6 +18,5 @@ export {
   multiClusterGroup,
   type ObjectChange,
   type RegistryInput,
-  registryKinds,
 } from "./registry/registry-input.ts";
 export { defaultRegistrySettings, type RegistrySettings, registrySettings } from "./settings.ts";

@@ -2,8 +2,9 @@
 import type { Change, ConfigChange, ConfigKey, JsonObject, KubeObject } from "@flotilla/model";
 import { configKind, configOf, meshConfigOf, meshNetworksOf } from "./config.ts";
 import { DiscoveryFilter } from "./discovery/discovery-filter.ts";
+import { isRegistryObject } from "./registry/apply-object.ts";
 import { Registry } from "./registry/registry.ts";
-import { isRegistryObject, type RegistryInput } from "./registry/registry-input.ts";
+import type { RegistryInput } from "./registry/registry-input.ts";
 import { parseRegistrySettings, type RegistrySettings } from "./settings.ts";
 
 /** Changes of a mesh: objects that are put or deleted, and mesh documents. */

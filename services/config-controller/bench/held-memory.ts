@@ -45,7 +45,7 @@ async function withView(scope: { readonly ignored: readonly string[] }): Promise
   });
   const stop = new AbortController();
   const store = new AggregateStore([source.name]);
-  const groups = mergeSources([source], store, stop.signal);
+  const groups = mergeSources([source], { store }, stop.signal);
   const first = await groups.next();
   if (first.done === true) throw new Error("the source ended");
   // As in the service: the loops wait for the next group.

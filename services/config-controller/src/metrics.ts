@@ -90,12 +90,11 @@ export function declareDutyGauge(metrics: Metrics, isOurs: () => boolean): void 
   });
 }
 
-/** What the stream took: neither what it held already nor what another replica publishes. */
-export function countPublished(
-  { published }: Pick<ConfigMetrics, "published">,
-  changes: readonly { readonly op: "put" | "delete" }[],
-): void {
-  const puts = changes.filter(({ op }) => op === "put").length;
-  if (puts > 0) published.add(puts, { op: "put" });
-  if (puts < changes.length) published.add(changes.length - puts, { op: "delete" });
+/** Counts what the stream took: neither what it held already nor what another replica publishes. */
+export function publishedCounter({ published }: Pick<ConfigMetrics, "published">) {
+  return (changes: readonly { readonly op: "put" | "delete" }[]): void => {
+    const puts = changes.filter(({ op }) => op === "put").length;
+    if (puts > 0) published.add(puts, { op: "put" });
+    if (puts < changes.length) published.add(changes.length - puts, { op: "delete" });
+  };
 }

@@ -54,16 +54,15 @@ export function declareDutyGauge(metrics: Metrics, isOurs: () => boolean): void 
   });
 }
 
-/** What the stream took: neither what it held already nor what another replica publishes. */
-export function countPublished(
-  { published }: Pick<RegistryMetrics, "published">,
-  changes: readonly { readonly type: string; readonly op: string }[],
-): void {
-  const sums = new Map<string, { readonly type: string; readonly op: string; value: number }>();
-  for (const { type, op } of changes) {
-    const sum = sums.get(`${type} ${op}`) ?? { type, op, value: 0 };
-    sum.value += 1;
-    sums.set(`${type} ${op}`, sum);
-  }
-  for (const { type, op, value } of sums.values()) published.add(value, { type, op });
+/** Counts what the stream took: neither what it held already nor what another replica publishes. */
+export function publishedCounter({ published }: Pick<RegistryMetrics, "published">) {
+  return (changes: readonly { readonly type: string; readonly op: string }[]): void => {
+    const sums = new Map<string, { readonly type: string; readonly op: string; value: number }>();
+    for (const { type, op } of changes) {
+      const sum = sums.get(`${type} ${op}`) ?? { type, op, value: 0 };
+      sum.value += 1;
+      sums.set(`${type} ${op}`, sum);
+    }
+    for (const { type, op, value } of sums.values()) published.add(value, { type, op });
+  };
 }

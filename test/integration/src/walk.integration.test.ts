@@ -55,7 +55,7 @@ metadata: {name: web, namespace: shop}
 spec: {hosts: [web], http: [{route: [{destination: {host: web}}], timeout: ${version}s}]}
 `,
     idle: /^(?:services\/service-controller|packages\/registry)\//,
-    maxFiles: 77,
+    maxFiles: 71,
   },
   {
     title: "An endpoint",
@@ -69,7 +69,7 @@ ports: [{name: http, port: 8080}]
 endpoints: [{addresses: [192.0.2.${version}], conditions: {ready: true}}]
 `,
     idle: /^services\/config-controller\//,
-    maxFiles: 83,
+    maxFiles: 77,
   },
 ];
 

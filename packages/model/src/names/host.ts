@@ -41,3 +41,8 @@ export function resolveShortName(host: Hostname, namespace: string, domain: stri
   if (host === "" || host === "*" || host.includes(".") || isIpAddress(host)) return host;
   return [host, namespace, domain === "" ? "" : `svc.${domain}`].filter((part) => part !== "").join(".");
 }
+
+/** The host name of a Service, `NAME.NAMESPACE.svc.DOMAIN`. */
+export function serviceHostname(name: string, namespace: string, domain: string): string {
+  return `${name}.${namespace}.svc.${domain}`;
+}

@@ -14,7 +14,8 @@ import {
   type WorkloadTunnel,
 } from "@flotilla/model";
 import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
-import { type EndpointContext, isPodReady, nodeLocality, podWorkload } from "./pod.ts";
+import type { EndpointContext } from "./endpoint-traits.ts";
+import { isPodReady, nodeLocality, podWorkload } from "./pod.ts";
 import { isHealthyEntry, isUnixAddress, mergedWorkloadEntry } from "./workload-entry.ts";
 
 const redirectionAnnotation = "ambient.istio.io/redirection";

@@ -14,9 +14,8 @@ import {
   type ServicePort,
 } from "@flotilla/model";
 import { type ConsulInstance, type ConsulServiceKey, consulOrigin } from "../consul.ts";
-import { placedLabels, spiffeId, tlsModeLabel } from "./endpoint-traits.ts";
+import { type EndpointContext, endpointNetwork, placedLabels, spiffeId, tlsModeLabel } from "./endpoint-traits.ts";
 import { isValidPort, unspecifiedAddress } from "./kubernetes-service.ts";
-import { type EndpointContext, endpointNetwork } from "./pod.ts";
 
 /** Plain tags become labels of this prefix, so that subsets can select by them. */
 const tagLabelPrefix = "tags.consul/";

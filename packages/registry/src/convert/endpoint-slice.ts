@@ -3,7 +3,8 @@
 import type { Endpoint, EndpointHealth, Service } from "@flotilla/model";
 import { ownValue } from "@flotilla/model";
 import type { KubeEndpointConditions, KubeEndpointSlice, KubePod } from "../kube.ts";
-import { type EndpointContext, podWorkload, unknownWorkload } from "./pod.ts";
+import { type EndpointContext, unknownWorkload } from "./endpoint-traits.ts";
+import { podWorkload } from "./pod.ts";
 
 /** Pods by name and by address. */
 export interface PodLookup {

@@ -1,8 +1,9 @@
 /**
- * Traits that endpoints of every origin get: labels by place, so that subsets can select by them, and identities as SPIFFE
- * ids.
+ * Traits that endpoints of every origin get: labels by place, so that subsets can select by them, identities as SPIFFE ids, and the
+ * network of their address, by MeshNetworks. Source: Istio's MeshNetworks reference.
  */
-import type { Labels } from "@flotilla/model";
+import { addressNumber, type Endpoint, type Labels } from "@flotilla/model";
+import type { KubeNode } from "../kube.ts";
 
 /** Labels that endpoints get beside those of their workload, so that subsets can select by place. */
 export const networkLabel = "topology.istio.io/network";
@@ -52,4 +53,104 @@ export function localityOfLabel(value: string | undefined): string {
 export function spiffeId(trustDomain: string, namespace: string, serviceAccount: string): string {
   // SPIFFE allows no "@" in a trust domain, but trust domains taken from cloud projects have one.
   return `spiffe://${trustDomain.replaceAll("@", ".")}/ns/${namespace}/sa/${serviceAccount}`;
+}
+
+/** What of the mesh endpoints depend on. */
+export interface EndpointContext {
+  readonly clusterId: string;
+  readonly trustDomain: string;
+  readonly dualStack: boolean;
+  readonly persistentSessionLabel: string;
+  /** Network by address where neither labels nor the system namespace name one. */
+  readonly networkOf: (address: string) => string;
+  /** The network label of the system namespace; "" without. */
+  readonly systemNetwork: string;
+  readonly nodeOf: (name: string) => KubeNode | undefined;
+}
+
+/** The fields of an endpoint that come from its workload. */
+export type Workload = Pick<
+  Endpoint,
+  | "labels"
+  | "serviceAccount"
+  | "network"
+  | "locality"
+  | "clusterId"
+  | "tlsMode"
+  | "takesHbone"
+  | "namespace"
+  | "workloadName"
+  | "hostname"
+  | "subdomain"
+  | "nodeName"
+>;
+
+/** What is known of an address without a pod: not even a namespace. Source: scenario services/selectorless. */
+export function unknownWorkload(address: string, context: EndpointContext): Workload {
+  const network = endpointNetwork(address, {}, context);
+  return {
+    labels: placedLabels({}, { clusterId: context.clusterId, locality: "", network }),
+    serviceAccount: "",
+    network,
+    locality: "",
+    clusterId: context.clusterId,
+    tlsMode: "disabled",
+    namespace: "",
+    workloadName: "",
+  };
+}
+
+/** The workload's label wins, then the system namespace's, then MeshNetworks. */
+export function endpointNetwork(address: string, labels: Labels, context: EndpointContext): string {
+  return labels[networkLabel] || context.systemNetwork || context.networkOf(address);
+}
+
+/** The fields of MeshNetworks that networks of endpoints follow from. */
+export interface MeshNetworksSpec {
+  readonly networks?: Readonly<Record<string, { readonly endpoints?: readonly NetworkEndpoints[] }>>;
+}
+interface NetworkEndpoints {
+  readonly fromCidr?: string;
+  readonly fromRegistry?: string;
+}
+
+/** The network of an address; "" when no network has it. */
+export type NetworkLookup = (address: string) => string;
+
+interface Range {
+  readonly network: string;
+  readonly base: bigint;
+  readonly bits: bigint;
+  readonly width: number;
+}
+
+/** A network that takes the whole registry of `clusterId` goes before address ranges; of ranges the narrowest wins. */
+export function networkLookup(networks: MeshNetworksSpec | undefined, clusterId: string): NetworkLookup {
+  const ranges: Range[] = [];
+  let ofRegistry = "";
+  for (const [network, { endpoints = [] }] of Object.entries(networks?.networks ?? {})) {
+    for (const { fromCidr, fromRegistry } of endpoints) {
+      if (fromRegistry === clusterId) ofRegistry = network;
+      const range = fromCidr === undefined ? undefined : parseRange(network, fromCidr);
+      if (range !== undefined) ranges.push(range);
+    }
+  }
+  if (ofRegistry !== "") return () => ofRegistry;
+  if (ranges.length === 0) return () => "";
+  ranges.sort((a, b) => (a.bits < b.bits ? -1 : a.bits > b.bits ? 1 : 0));
+  return (address) => {
+    const number = addressNumber(address);
+    if (number === undefined) return "";
+    const width = address.includes(":") ? 128 : 32;
+    return ranges.find((r) => r.width === width && number >> r.bits === r.base)?.network ?? "";
+  };
+}
+
+function parseRange(network: string, cidr: string): Range | undefined {
+  const [address = "", length] = cidr.split("/");
+  const number = addressNumber(address);
+  if (number === undefined || length === undefined) return undefined;
+  const width = address.includes(":") ? 128 : 32;
+  const bits = BigInt(Math.max(width - Number(length), 0));
+  return { network, base: number >> bits, bits, width };
 }

@@ -1,10 +1,10 @@
 export { addressRange } from "./address-pool.ts";
 export { backendProtocol } from "./backend.ts";
 export type { PodLookup, SliceEndpoints } from "./endpoint-slice.ts";
+export type { EndpointContext, MeshNetworksSpec, NetworkLookup, Workload } from "./endpoint-traits.ts";
 export { hashedAddresses } from "./hashed-addresses.ts";
-export { convertKubernetesService, type ServiceContext, serviceHostname } from "./kubernetes-service.ts";
-export type { MeshNetworksSpec, NetworkLookup } from "./network.ts";
-export { type EndpointContext, podWorkload, type Workload } from "./pod.ts";
+export { convertKubernetesService, type ServiceContext } from "./kubernetes-service.ts";
+export { podWorkload } from "./pod.ts";
 export {
   controllerAnnotation,
   disconnectedAnnotation,

@@ -10,6 +10,7 @@ import {
   parseProtocol,
   type Service,
   type ServicePort,
+  serviceHostname,
 } from "@flotilla/model";
 import type { KubeNode, KubeService, KubeServicePort } from "../kube.ts";
 import { spiffeId } from "./endpoint-traits.ts";
@@ -26,11 +27,6 @@ export interface ServiceContext {
   readonly namespaceAnnotations?: Readonly<Record<string, string>>;
   /** Read for Services of type NodePort that select the nodes through which they are reached. */
   readonly nodes?: Iterable<KubeNode>;
-}
-
-/** The host name of a Service, `NAME.NAMESPACE.svc.DOMAIN`. */
-export function serviceHostname(name: string, namespace: string, domain: string): string {
-  return `${name}.${namespace}.svc.${domain}`;
 }
 
 /**

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubePod } from "../kube.ts";
-import { type EndpointContext, isPodReady, podWorkload, workloadName } from "./pod.ts";
+import type { EndpointContext } from "./endpoint-traits.ts";
+import { isPodReady, podWorkload, workloadName } from "./pod.ts";
 
 function pod(
   metadata: Partial<KubePod["metadata"]>,

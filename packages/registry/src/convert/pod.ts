@@ -1,46 +1,18 @@
 /** What an endpoint inherits from the pod behind it. */
-import type { Endpoint, Labels } from "@flotilla/model";
+import type { Labels } from "@flotilla/model";
 import type { KubeNode, KubePod } from "../kube.ts";
 import {
+  type EndpointContext,
+  endpointNetwork,
   hboneTrait,
   localityLabel,
   localityOfLabel,
-  networkLabel,
   placedLabels,
   spiffeId,
   subzoneLabel,
   tlsModeLabel,
+  type Workload,
 } from "./endpoint-traits.ts";
-
-/** What of the mesh endpoints depend on. */
-export interface EndpointContext {
-  readonly clusterId: string;
-  readonly trustDomain: string;
-  readonly dualStack: boolean;
-  readonly persistentSessionLabel: string;
-  /** Network by address where neither labels nor the system namespace name one. */
-  readonly networkOf: (address: string) => string;
-  /** The network label of the system namespace; "" without. */
-  readonly systemNetwork: string;
-  readonly nodeOf: (name: string) => KubeNode | undefined;
-}
-
-/** The fields of an endpoint that come from its workload. */
-export type Workload = Pick<
-  Endpoint,
-  | "labels"
-  | "serviceAccount"
-  | "network"
-  | "locality"
-  | "clusterId"
-  | "tlsMode"
-  | "takesHbone"
-  | "namespace"
-  | "workloadName"
-  | "hostname"
-  | "subdomain"
-  | "nodeName"
->;
 
 /** What endpoints of a pod inherit from it: labels with its place, identity, network and locality. */
 export function podWorkload(pod: KubePod, context: EndpointContext): Workload {
@@ -64,26 +36,6 @@ export function podWorkload(pod: KubePod, context: EndpointContext): Workload {
     ...(subdomain === "" ? {} : { hostname: spec.hostname || metadata.name, subdomain }),
     ...(nodeName === "" ? {} : { nodeName }),
   };
-}
-
-/** What is known of an address without a pod: not even a namespace. Source: scenario services/selectorless. */
-export function unknownWorkload(address: string, context: EndpointContext): Workload {
-  const network = endpointNetwork(address, {}, context);
-  return {
-    labels: placedLabels({}, { clusterId: context.clusterId, locality: "", network }),
-    serviceAccount: "",
-    network,
-    locality: "",
-    clusterId: context.clusterId,
-    tlsMode: "disabled",
-    namespace: "",
-    workloadName: "",
-  };
-}
-
-/** The workload's label wins, then the system namespace's, then MeshNetworks. */
-export function endpointNetwork(address: string, labels: Labels, context: EndpointContext): string {
-  return labels[networkLabel] || context.systemNetwork || context.networkOf(address);
 }
 
 function tlsMode(labels: Labels): string {

@@ -3,7 +3,7 @@
 import type { Config, Endpoint } from "@flotilla/model";
 import { ownValue } from "@flotilla/model";
 import type { ServiceEntryPort, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
-import type { EndpointContext } from "./pod.ts";
+import type { EndpointContext } from "./endpoint-traits.ts";
 import { entryAddress, entryWorkload, isUnixAddress, type SelectableWorkload } from "./workload-entry.ts";
 
 /** Names resolved by the proxy: without endpoints of its own, the host itself is the endpoint. */

@@ -1,8 +1,16 @@
 /** WorkloadEntries, standing alone or within a ServiceEntry: machines outside of Kubernetes. */
 import { type Config, isIpAddress, type Labels } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
-import { hboneTrait, localityLabel, localityOfLabel, placedLabels, spiffeId, tlsModeLabel } from "./endpoint-traits.ts";
-import type { EndpointContext, Workload } from "./pod.ts";
+import {
+  type EndpointContext,
+  hboneTrait,
+  localityLabel,
+  localityOfLabel,
+  placedLabels,
+  spiffeId,
+  tlsModeLabel,
+  type Workload,
+} from "./endpoint-traits.ts";
 
 /** A pod or a WorkloadEntry that services may select by its labels. */
 export interface SelectableWorkload {

@@ -1,6 +1,6 @@
 /** A service of a registry file: the short form of what a ServiceEntry with endpoints says. */
 import type { Config, Endpoint, EndpointHealth, Service } from "@flotilla/model";
-import type { EndpointContext } from "../convert/pod.ts";
+import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { convertServiceEntry } from "../convert/service-entry.ts";
 import { serviceEntryEndpoints } from "../convert/service-entry-endpoints.ts";
 import type { ServiceEntryPort, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";

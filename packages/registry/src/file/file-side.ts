@@ -1,6 +1,6 @@
 /** Services of the registry file, each by itself: a wrong one is reported, and its last good version stays. */
 import type { Endpoint, EndpointsKey, Service, ServiceKey } from "@flotilla/model";
-import type { EndpointContext } from "../convert/pod.ts";
+import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import type { RegistryProblem } from "../registry/problem.ts";
 import { serviceFinding } from "./file-check.ts";
 import {

@@ -2,7 +2,7 @@
  * One changed object, put among those that are known: whatever depended on what it was, or depends on what it is, has to be
  * computed again.
  */
-import type { Config, ConfigKey, KubeObject, Labels } from "@flotilla/model";
+import { apiGroup, type Config, type ConfigKey, type KubeObject, type Labels, ownValue } from "@flotilla/model";
 import type { ConsulServiceKey } from "../consul.ts";
 import { networkLabel } from "../convert/endpoint-traits.ts";
 import { slicesOfEndpoints } from "../convert/endpoints-object.ts";
@@ -11,6 +11,28 @@ import type { FileKey } from "../file/file-service.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { addressesOf, namespaceOf, type ObjectName, type Objects, serviceOfSlice, setOrDelete } from "./objects.ts";
+import { multiClusterGroup } from "./registry-input.ts";
+
+/** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
+export const registryKinds: Readonly<Record<string, string>> = {
+  Service: "",
+  Pod: "",
+  Node: "",
+  Namespace: "",
+  EndpointSlice: "discovery.k8s.io",
+  Endpoints: "",
+  ServiceExport: multiClusterGroup,
+};
+
+/** Of other clusters: the own cluster's are configuration. */
+export function isGatewayObject({ apiVersion, kind }: KubeObject): boolean {
+  return kind === "Gateway" && apiGroup(apiVersion) === "gateway.networking.k8s.io";
+}
+
+/** Kinds of other groups may share a name: Knative has Services too. */
+export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
+  return ownValue(registryKinds, kind) === apiGroup(apiVersion);
+}
 
 /** What is known, and what has to be computed again. */
 export interface Intake {

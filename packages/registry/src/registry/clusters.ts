@@ -14,8 +14,8 @@ import {
   isClusterLocal,
   type KubeObject,
   type Service,
+  serviceHostname,
 } from "@flotilla/model";
-import { serviceHostname } from "../convert/kubernetes-service.ts";
 import type { ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { ClusterImports, type ImportOfCluster } from "./cluster-imports.ts";

@@ -16,8 +16,8 @@ import {
   convertConsulService,
   instanceAddress,
 } from "../convert/consul.ts";
+import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { isValidPort } from "../convert/kubernetes-service.ts";
-import type { EndpointContext } from "../convert/pod.ts";
 import type { RegistrySettings } from "../settings.ts";
 import type { Dirty } from "./apply-object.ts";
 import type { RegistryProblem } from "./problem.ts";

@@ -1,6 +1,6 @@
 /** Services of ServiceEntries and their endpoints, from the objects as they are now. */
 import { type Endpoint, type Service, type ServiceKey, serviceKeyText } from "@flotilla/model";
-import type { EndpointContext } from "../convert/pod.ts";
+import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { convertServiceEntry } from "../convert/service-entry.ts";
 import { selectedByServiceEntry, serviceEntryEndpoints } from "../convert/service-entry-endpoints.ts";
 import type { ServiceEntrySpec } from "../kube.ts";

@@ -1,8 +1,9 @@
 /** Services of Kubernetes and their endpoints, from the objects as they are now. */
 import type { Endpoint, Service } from "@flotilla/model";
 import { convertEndpointSlice, distinctEndpoints } from "../convert/endpoint-slice.ts";
+import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { convertKubernetesService, importedService, selectedByService } from "../convert/kubernetes-service.ts";
-import { type EndpointContext, isPodReady, podWorkload } from "../convert/pod.ts";
+import { isPodReady, podWorkload } from "../convert/pod.ts";
 import { convertWorkloadEntry, isHealthyEntry, type SelectableWorkload } from "../convert/workload-entry.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { selects } from "./apply-object.ts";

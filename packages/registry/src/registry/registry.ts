@@ -3,18 +3,35 @@
  * and says only what differs from what was said before.
  */
 import type { KindReadBy } from "@flotilla/kinds";
-import { type Config, type ConfigKey, type KubeObject, objectKey, type Service } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigKey,
+  type KubeObject,
+  objectKey,
+  type Service,
+  serviceHostname,
+} from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
-import { networkLabel } from "../convert/endpoint-traits.ts";
-import { clusterSetDomain, serviceHostname } from "../convert/kubernetes-service.ts";
-import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
-import type { EndpointContext } from "../convert/pod.ts";
+import {
+  type EndpointContext,
+  type MeshNetworksSpec,
+  networkLabel,
+  networkLookup,
+} from "../convert/endpoint-traits.ts";
+import { clusterSetDomain } from "../convert/kubernetes-service.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
 import type { KubeService } from "../kube.ts";
 import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
-import { applyEntry, applyObject, applyWorkloadEntry, Dirty } from "./apply-object.ts";
+import {
+  applyEntry,
+  applyObject,
+  applyWorkloadEntry,
+  Dirty,
+  isGatewayObject,
+  isRegistryObject,
+} from "./apply-object.ts";
 import { ConsulSide } from "./consul-side.ts";
 import { ExternalSide, type RegistryRole } from "./external-side.ts";
 import { GatewaySide } from "./gateway-side.ts";
@@ -24,7 +41,7 @@ import type { RegistryProblem } from "./problem.ts";
 import { findProblems } from "./problems.ts";
 import { Published, type RegistryChange, type RegistryUpdate, UpdateInProgress } from "./published.ts";
 import { type RegisteredEntry, type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
-import { isGatewayObject, isRegistryObject, type RegistryInput } from "./registry-input.ts";
+import type { RegistryInput } from "./registry-input.ts";
 import { WorkloadSide } from "./workload-side.ts";
 
 /** The registry of one cluster: `apply` takes inputs and returns the changes of services and endpoints. */
@@ -198,9 +215,9 @@ export class Registry {
     }
     for (const name of dirty.gateways)
       for (const { key, service } of this.#gateways.values(name)) update.service(key, service);
-    for (const [key, service] of this.#external.services(dirty.entries)) {
-      if (this.#role === "own") update.service(key, service);
-    }
+    if (dirty.entries.size > 0)
+      for (const [key, service] of this.#external.services(dirty.entries))
+        if (this.#role === "own") update.service(key, service);
     const context = this.#context();
     const shard = this.#shard;
     for (const name of dirty.endpoints) {

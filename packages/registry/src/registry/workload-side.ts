@@ -1,5 +1,11 @@
 /** Workloads of the ambient mesh, from the objects as they are now. */
-import { type Workload, type WorkloadKey, type WorkloadMembership, workloadUid } from "@flotilla/model";
+import {
+  serviceHostname,
+  type Workload,
+  type WorkloadKey,
+  type WorkloadMembership,
+  workloadUid,
+} from "@flotilla/model";
 import {
   slicePorts,
   workloadOfEntry,
@@ -7,8 +13,7 @@ import {
   workloadsOfServiceEntry,
   workloadsOfSlice,
 } from "../convert/ambient-workload.ts";
-import { serviceHostname } from "../convert/kubernetes-service.ts";
-import type { EndpointContext } from "../convert/pod.ts";
+import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import type { RegistrySettings } from "../settings.ts";
 import type { Dirty } from "./apply-object.ts";
 import type { RegistryRole } from "./external-side.ts";

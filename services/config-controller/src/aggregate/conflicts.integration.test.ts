@@ -91,7 +91,7 @@ describe("one object in several real sources", options, () => {
     const view = new AggregateStore(sources.map(({ name }) => name));
     let deletes = 0;
     const running = (async () => {
-      for await (const { changes } of mergeSources(sources, view, stop.signal))
+      for await (const { changes } of mergeSources(sources, { store: view }, stop.signal))
         deletes += [...changes].filter(({ op, key: { kind } }) => op === "delete" && kind === "Sidecar").length;
     })();
     const isOf = (winner: string) => JSON.stringify(view.get(key)?.spec ?? "").includes(`${marks[winner]}.example`);

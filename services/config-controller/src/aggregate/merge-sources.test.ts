@@ -35,7 +35,7 @@ async function merged(
 ) {
   const [one, two] = [source("one"), source("two")];
   const stop = new AbortController();
-  const groups = mergeSources([one.value, two.value], new AggregateStore(["one", "two"]), stop.signal);
+  const groups = mergeSources([one.value, two.value], { store: new AggregateStore(["one", "two"]) }, stop.signal);
   const next = async () => {
     const { value } = await groups.next();
     const names = [...(value?.changes ?? [])].map((change) =>

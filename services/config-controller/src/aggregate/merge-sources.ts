@@ -28,13 +28,26 @@ interface Snapshot {
   readonly keep: (key: ConfigKey) => boolean;
 }
 
+/** Hears of the objects of one kind in the view, before anybody else does. */
+export interface KindListener {
+  /** Everything that all sources have is in the view. */
+  readonly onLoaded: () => void;
+  /** @param config undefined: it is gone */
+  readonly onChange: (key: ConfigKey, config: Config | undefined) => void;
+}
+
 /** Applied at a time while nobody waits for what changes. */
 const sliceSize = 100;
+
+export interface MergedView {
+  readonly store: AggregateStore;
+  readonly listeners?: ReadonlyMap<string, KindListener>;
+}
 
 /** The snapshot waits for every source: a view without one of them would delete its objects. */
 export async function* mergeSources(
   sources: readonly ConfigSource[],
-  store: AggregateStore,
+  { store, listeners = new Map() }: MergedView,
   stop: AbortSignal,
 ): AsyncGenerator<AggregateGroup, void, undefined> {
   const keep = (key: ConfigKey): boolean => sources.some((source) => source.isIncomplete?.(key) === true);
@@ -45,9 +58,12 @@ export async function* mergeSources(
     const changes = started ? store.apply(source, group.changes, eventTimeMs) : [];
     // Loops on the way hold their last group until the next one comes, which may take for ever.
     group.changes.length = 0;
+    for (const change of changes)
+      listeners.get(change.key.kind)?.onChange(change.key, change.op === "put" ? change.value : undefined);
     if (changes.length > 0)
       yield { changes, eventTimeMs, source, ...(caller !== undefined && { caller }), snapshot: false };
     if (complete && (!started || isComplete)) {
+      if (!started) for (const listener of listeners.values()) listener.onLoaded();
       started = true;
       yield snapshotOf(store, keep);
     }

@@ -1,10 +1,10 @@
 /** Publishes the view, as the one replica that has the duty. */
-import { attestEvery, createPublisher, type PublisherOptions } from "@flotilla/bus";
+import { attestEvery, createPublisher } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { ConfigKey } from "@flotilla/model";
 import { aborted, delay, releaseMemory } from "@flotilla/runtime";
 import { puts } from "../aggregate/merge-sources.ts";
-import { type ConfigMetrics, countPublished, declareDutyGauge } from "../metrics.ts";
+import { type ConfigMetrics, declareDutyGauge, publishedCounter } from "../metrics.ts";
 import { publishChanges, sendable } from "../publish/publish-changes.ts";
 import type { ConfigService } from "../settings.ts";
 import type { Connection } from "./connect.ts";
@@ -42,7 +42,7 @@ function createDuty(
   current: () => ReturnType<typeof sendable>,
 ): PublishingDuty {
   const { bus, seal } = connection;
-  const onPublished: PublisherOptions["onPublished"] = (changes) => countPublished(metrics, changes);
+  const onPublished = publishedCounter(metrics);
   const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now, current, onPublished });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };

@@ -68,6 +68,7 @@ export async function openView(
     ...{ proxiesFetch: settings.remoteJwks === "envoy", refreshMs: settings.jwksRefreshMs },
     ...{ fetched: metrics.keysFetched, failed: metrics.keysNotFetched },
   });
+  const listeners = new Map([["RequestAuthentication", issuerKeys.listener]]);
   const sources = [...opening, issuerKeys.asSource(), credentials.asSource()];
   declareObjectsGauge(registry, () => store.counts());
   const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
@@ -75,7 +76,7 @@ export async function openView(
   return {
     ...{ sources, order, store, lastGood, credentials, issuerKeys },
     isPublished: (key) => credentials.isPublished(key) && issuerKeys.isPublished(key),
-    groups: () => credentials.published(issuerKeys.observed(mergeSources([...sources, lastGood], store, stop))),
+    groups: () => credentials.published(mergeSources([...sources, lastGood], { store, listeners }, stop)),
     mesh: () => store.get(meshConfigKey)?.spec as JsonObject | undefined,
     proxyConfigs: () => store.list("ProxyConfig"),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -4,7 +4,6 @@ import { describe, it } from "node:test";
 import { type IssuerKeysSpec, issuerKeysKey } from "@flotilla/auth";
 import type { Config, ConfigChange, ConfigKey, JsonObject } from "@flotilla/model";
 import { noopLogger as log, until } from "@flotilla/runtime";
-import type { AggregateGroup } from "../aggregate/merge-sources.ts";
 import { IssuerKeys, type IssuerKeysOptions } from "./issuer-keys.ts";
 import { unreachable, unusable } from "./key-errors.ts";
 
@@ -33,8 +32,6 @@ class Replica implements AsyncDisposable {
   /** What its changes make of the view. */
   readonly objects = new Map<string, IssuerKeysSpec>();
   readonly #stop = new AbortController();
-  readonly #waiting: AggregateGroup[] = [];
-  #wake = Promise.withResolvers<void>();
   readonly #running: Promise<unknown>[] = [];
 
   constructor(options: Partial<IssuerKeysOptions> = {}, view: readonly ConfigChange[] = []) {
@@ -51,11 +48,13 @@ class Replica implements AsyncDisposable {
       failed: { add: () => void this.failures++ },
       ...options,
     });
-    this.#running.push(this.#follow(), this.#observe());
+    this.#running.push(this.#follow());
+    this.keys.listener.onLoaded();
   }
 
   apply(...changes: ConfigChange[]): void {
-    this.#give({ snapshot: false, changes, eventTimeMs: 0, source: "s" });
+    for (const change of changes)
+      this.keys.listener.onChange(change.key, change.op === "put" ? change.value : undefined);
   }
 
   lead(): AbortController {
@@ -77,30 +76,7 @@ class Replica implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    this.#wake.resolve();
     await Promise.all(this.#running);
-  }
-
-  #give(group: AggregateGroup): void {
-    this.#waiting.push(group);
-    this.#wake.resolve();
-  }
-
-  async #observe(): Promise<void> {
-    const { signal } = this.#stop;
-    const replica = this;
-    async function* groups(): AsyncGenerator<AggregateGroup> {
-      yield { snapshot: true, changes: [], counts: new Map(), keep: () => false };
-      while (!signal.aborted) {
-        const next = replica.#waiting.shift();
-        if (next !== undefined) yield next;
-        else {
-          await replica.#wake.promise;
-          replica.#wake = Promise.withResolvers();
-        }
-      }
-    }
-    for await (const _ of this.keys.observed(groups())) if (signal.aborted) return;
   }
 
   async #follow(): Promise<void> {

@@ -5,7 +5,7 @@
 import { type IssuerKeysSpec, issuerKeysKey, issuerKeysKind } from "@flotilla/auth";
 import type { Config, ConfigChange, ConfigKey } from "@flotilla/model";
 import { backoff, type Counter, type Logger, Wakeup } from "@flotilla/runtime";
-import type { AggregateGroup } from "../aggregate/merge-sources.ts";
+import type { KindListener } from "../aggregate/merge-sources.ts";
 import type { ConfigGroup, ConfigSource } from "../watch/config-source.ts";
 import { IssuerKeysError } from "./key-errors.ts";
 import { type KeySource, KeySources } from "./key-sources.ts";
@@ -60,20 +60,14 @@ export class IssuerKeys {
     this.#sources = new KeySources(options.proxiesFetch);
   }
 
-  /** Passes changes of the view on, and notes which keys they need. */
-  async *observed(groups: AsyncIterable<AggregateGroup>): AsyncGenerator<AggregateGroup, void, undefined> {
-    for await (const group of groups) {
-      if (group.snapshot && !this.#isLoaded) {
-        this.#isLoaded = true;
-        for (const config of this.#options.view.list("RequestAuthentication")) this.#note(config.key, config);
-      } else if (!group.snapshot) {
-        for (const change of group.changes)
-          if (change.key.kind === "RequestAuthentication")
-            this.#note(change.key, change.op === "put" ? change.value : undefined);
-      }
-      yield group;
-    }
-  }
+  /** Of RequestAuthentications in the view: which keys they need. */
+  readonly listener: KindListener = {
+    onLoaded: () => {
+      this.#isLoaded = true;
+      for (const config of this.#options.view.list("RequestAuthentication")) this.#note(config.key, config);
+    },
+    onChange: (key, config) => this.#note(key, config),
+  };
 
   /** Of objects in the view: what this replica knows from an earlier term may be old. */
   readonly isPublished = ({ kind, name }: ConfigKey): boolean => kind !== issuerKeysKind || this.#current.has(name);

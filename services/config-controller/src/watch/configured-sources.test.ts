@@ -53,7 +53,7 @@ ${more}`;
   for (const source of sources) cleanup.use(source);
   const store = new AggregateStore(sources.map(({ name }) => name));
   const following = (async () => {
-    for await (const _ of mergeSources(sources, store, running));
+    for await (const _ of mergeSources(sources, { store }, running));
   })();
   cleanup.defer(async () => {
     stop.abort();

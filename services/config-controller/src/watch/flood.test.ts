@@ -170,7 +170,11 @@ describe("a source that floods", () => {
     };
     const stop = new AbortController();
     let floods = 0;
-    for await (const { changes } of mergeSources([flood, quiet], new AggregateStore(["flood", "quiet"]), stop.signal)) {
+    for await (const { changes } of mergeSources(
+      [flood, quiet],
+      { store: new AggregateStore(["flood", "quiet"]) },
+      stop.signal,
+    )) {
       if (++floods === 10) resolve();
       if ([...changes].some(({ key }) => key.name === "quiet")) break;
       assert.ok(floods < 1_000, "the quiet source is never heard");

@@ -66,7 +66,7 @@ test("a directory and mesh documents become one view, and each change of a file 
   for (const source of sources) cleanup.use(source);
   const store = new AggregateStore(sources.map(({ name }) => name));
   const stop = new AbortController();
-  const groups = mergeSources(sources, store, AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]));
+  const groups = mergeSources(sources, { store }, AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]));
   cleanup.defer(async () => {
     stop.abort();
     await groups.return();

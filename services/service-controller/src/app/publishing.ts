@@ -1,10 +1,10 @@
 /** Publishes the registry, as the one replica that has the duty. */
-import { attestEvery, type Bus, createPublisher, type PublisherOptions } from "@flotilla/bus";
+import { attestEvery, type Bus, createPublisher } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
 import type { ClusterRegistries } from "@flotilla/registry";
 import { aborted, keepRunning } from "@flotilla/runtime";
-import { countPublished, declareDutyGauge, type RegistryMetrics } from "../metrics.ts";
+import { declareDutyGauge, publishedCounter, type RegistryMetrics } from "../metrics.ts";
 import { Progress } from "../publish/progress.ts";
 import { isUnread, publishChanges, runRegistry } from "../publish/publish-changes.ts";
 import type { RegistryService } from "../settings.ts";
@@ -53,7 +53,7 @@ function createDuty(
   { bus, metrics }: PublishingOptions,
   progress: Progress,
 ): PublishingDuty {
-  const onPublished: PublisherOptions["onPublished"] = (changes) => countPublished(metrics, changes);
+  const onPublished = publishedCounter(metrics);
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now, onPublished });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };

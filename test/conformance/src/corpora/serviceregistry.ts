@@ -9,6 +9,7 @@ import {
   type KubeObject,
   type Labels,
   type Service,
+  serviceHostname,
 } from "@flotilla/model";
 import {
   backendProtocol,
@@ -21,7 +22,6 @@ import {
   type SelectableWorkload,
   selectedByServiceEntry,
   serviceEntryEndpoints,
-  serviceHostname,
 } from "@flotilla/registry/convert";
 import type { CaseResult } from "./corpus.ts";
 

@@ -23,7 +23,7 @@ export function sessionConfig(view: View, labels: Labels): Any | undefined {
 /** See `sessionConfig`. */
 export function sessionStateOf(view: View, labels: Labels): StatefulSession | undefined {
   const { cookie, header } = namesIn(view, labels);
-  return sessionState(cookie, header);
+  return cookie || header ? sessionState(cookie, header) : undefined;
 }
 
 function namesIn(

@@ -4,16 +4,10 @@ import type { MeshConfig_DefaultTrafficPolicy as DefaultPolicy } from "@flotilla
 import {
   type ConnectionPoolSettings,
   type DestinationRule,
-  type LoadBalancerSettings_ConsistentHashLB,
   type TrafficPolicy,
   TrafficPolicySchema,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { Destination } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
-import { mayBeHashed } from "../../snapshot/scope/ruled-hosts.ts";
-import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { consistentHashOf } from "../envoy/routes/hash-policy.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 
 /** What holds for a target: its rule's policy, completed by the mesh's. The identical one as long as the rule is. */
@@ -94,14 +88,4 @@ function subsetPolicy(
     ...(proxyProtocol && { proxyProtocol }),
     ...(retryBudget && { retryBudget }),
   });
-}
-
-/** What holds for requests to a destination, if its DestinationRule hashes them. */
-export function consistentHashFor(
-  view: View,
-  { host, subset, port }: Destination,
-): LoadBalancerSettings_ConsistentHashLB | undefined {
-  const service = mayBeHashed(view, host) ? visibleService(view, host) : undefined;
-  const rule = service === undefined ? undefined : destinationRuleOf(view, service);
-  return rule === undefined ? undefined : consistentHashOf(rule.spec, subset, port?.number ?? 0);
 }

@@ -16,6 +16,7 @@ import { type EgressListener, type ListenerName, proxyEgressListeners } from "..
 import { listenerServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { listenerHeads, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import { type ListenerRoute, parseRouteName } from "../envoy/routes/route-configuration.ts";
 import { assignDomains, hostName, type PlannedHost, type PlanText, planText } from "./planned-host.ts";
 import { concernsProxy } from "./virtual-service-routes.ts";
 
@@ -126,25 +127,6 @@ function httpPorts(service: Service, port: number): readonly number[] {
   return service.ports
     .filter((one) => (port === 0 || one.number === port) && carriesHttp(one))
     .map(({ number }) => number);
-}
-
-/** What the name of a sidecar's route configuration says, and which egress listener it belongs to. */
-export interface ListenerRoute {
-  /** 0 for listeners that take requests for any port. */
-  readonly port: number;
-  /**
-   * The route is of one service, which has a listener of its own: its protocol is found out by sniffing, or it is known by its
-   * address. The name is that of the virtual host.
-   */
-  readonly isOfOneService: boolean;
-}
-
-/** Undefined for names that no listener of a sidecar uses. */
-export function parseRouteName(name: string): ListenerRoute | undefined {
-  if (name === "http_proxy" || name.startsWith("unix://")) return { port: 0, isOfOneService: false };
-  if (/^\d+$/.test(name)) return { port: Number(name), isOfOneService: false };
-  const sniffed = /^[^|]+:(\d+)$/.exec(name);
-  return sniffed === null ? undefined : { port: Number(sniffed[1]), isOfOneService: true };
 }
 
 /** The listener of that port or socket, else the catch-all; listeners behind a catch-all are never reached. */

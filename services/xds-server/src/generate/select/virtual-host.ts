@@ -15,8 +15,7 @@ import { inUrl, virtualHostsField } from "../envoy/routes/route-configuration.ts
 import { sessionFilter } from "../envoy/routes/route-filters.ts";
 import { sessionConfig } from "./persistent-session.ts";
 import { type HostPlan, hostName, plannedService } from "./planned-host.ts";
-import { consistentHashFor } from "./traffic-policy.ts";
-import { type Arrival, encodedVirtualServiceRoutes, routesKey } from "./virtual-service-routes.ts";
+import { type Arrival, consistentHashFor, encodedVirtualServiceRoutes, routesKey } from "./virtual-service-routes.ts";
 
 interface HostForm {
   readonly domains: readonly string[];

@@ -6,19 +6,23 @@ import { hasGatewaySemantics, hasSegmentPrefixes } from "@flotilla/gateway-api";
 import { type Service, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import type { LoadBalancerSettings_ConsistentHashLB } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { Destination } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type HostAndPort, hostAndPort, serviceText } from "../../snapshot/row-index.ts";
+import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { mayBeHashed } from "../../snapshot/scope/ruled-hosts.ts";
 import { isServiceVisible, serviceIn, servicesOfName } from "../../snapshot/scope/services.ts";
-import { importedService } from "../../snapshot/scope/sidecar-scope.ts";
+import { importedService, visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
 import { type VirtualServiceName, virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { encodedFields, sameBytes } from "../encode/encoded.ts";
+import { consistentHashOf } from "../envoy/routes/hash-policy.ts";
 import type { ActionContext } from "../envoy/routes/route-action.ts";
 import { isCatchAll } from "../envoy/routes/route-match.ts";
 import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual-service-route.ts";
 import { sessionConfig, sessionsAreKept } from "./persistent-session.ts";
-import { consistentHashFor } from "./traffic-policy.ts";
 
 /** How requests come to the routes: over a connection of a listener (by HTTP/3 where it is advertised), or from within a gRPC client. */
 export type Arrival = "plain" | "tls" | "http3" | "in-process";
@@ -166,6 +170,16 @@ function destinationSession(view: View, host: string, place: RoutesPlace): Retur
   const isAnyPort = listenPort === 0 || gateway !== meshGateway;
   const isOnPort = isAnyPort || service?.ports.some(({ number }) => number === listenPort);
   return service === undefined || isOnPort !== true ? undefined : sessionConfig(view, service.labels);
+}
+
+/** What holds for requests to a destination, if its DestinationRule hashes them. */
+export function consistentHashFor(
+  view: View,
+  { host, subset, port }: Destination,
+): LoadBalancerSettings_ConsistentHashLB | undefined {
+  const service = mayBeHashed(view, host) ? visibleService(view, host) : undefined;
+  const rule = service === undefined ? undefined : destinationRuleOf(view, service);
+  return rule === undefined ? undefined : consistentHashOf(rule.spec, subset, port?.number ?? 0);
 }
 
 /** The service that an ExternalName stands for on the ports it has; any other host stands for itself. */

@@ -12,6 +12,7 @@ import { createContainerGenerator } from "../encode/generator.ts";
 import { slicedParts } from "../encode/resource-set.ts";
 import { zeroDuration } from "../envoy/duration.ts";
 import {
+  parseRouteName,
   routeConfigurationHead,
   routeConfigurationTail,
   virtualHostsField,
@@ -20,7 +21,7 @@ import { routePatching } from "../select/patching.ts";
 import { hostDomains, type PlanText, parsePlan, plannedService } from "../select/planned-host.ts";
 import { addsAttemptCount, proxyHeaders } from "../select/proxy-headers.ts";
 import { encodedMeshHost, everyPath } from "../select/virtual-host.ts";
-import { parseRouteName, virtualHostPlan } from "../select/virtual-host-plan.ts";
+import { virtualHostPlan } from "../select/virtual-host-plan.ts";
 
 export const sidecarRoutes = createContainerGenerator({
   typeUrl: typeUrl.route,

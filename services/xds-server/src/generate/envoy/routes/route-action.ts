@@ -1,6 +1,11 @@
-/** Where a route of a VirtualService sends a request, and how. */
-import { clusterName, quoteRegex } from "@flotilla/model";
+/** Where a route of a VirtualService sends a request, and how: with which headers, time-outs and retries. */
+import { clusterName, compareText, quoteRegex } from "@flotilla/model";
 import { create, type Duration, type MessageInitShape } from "@flotilla/proto";
+import {
+  type HeaderValueOption,
+  HeaderValueOption_HeaderAppendAction,
+  HeaderValueOptionSchema,
+} from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import {
   type RouteAction,
   RouteAction_ClusterNotFoundResponseCode,
@@ -16,6 +21,8 @@ import {
 import type { LoadBalancerSettings_ConsistentHashLB } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type {
   Destination,
+  Headers,
+  Headers_HeaderOperations,
   HTTPRetry,
   HTTPRewrite,
   HTTPRoute,
@@ -26,7 +33,6 @@ import { unknownCluster } from "../clusters/cluster-parts.ts";
 import { zeroDuration } from "../duration.ts";
 import { hundredths, millionths } from "./fraction.ts";
 import { hashPolicy } from "./hash-policy.ts";
-import { authority, type HeaderMutations, headerMutations } from "./headers.ts";
 import { retryPolicy } from "./retry.ts";
 
 export interface ActionContext {
@@ -172,4 +178,57 @@ function mirrorPolicy(
     traceSampled: false,
     disableShadowHostSuffixAppend: !context.marksMirrored,
   });
+}
+
+export interface HeaderMutations {
+  readonly requestHeadersToAdd: HeaderValueOption[];
+  readonly requestHeadersToRemove: string[];
+  readonly responseHeadersToAdd: HeaderValueOption[];
+  readonly responseHeadersToRemove: string[];
+}
+
+/** Header manipulation of a route or a destination. Pseudo headers and the host cannot be manipulated as headers; the latter is rewritten (`authority`). */
+export function headerMutations(headers: Headers | undefined): HeaderMutations {
+  return {
+    requestHeadersToAdd: added(headers?.request),
+    requestHeadersToRemove: removed(headers?.request),
+    responseHeadersToAdd: added(headers?.response),
+    responseHeadersToRemove: removed(headers?.response),
+  };
+}
+
+/** The host that a request header operation sets. */
+function authority(headers: Headers | undefined): string {
+  const set = Object.entries(headers?.request?.set ?? {}).find(([name]) => isAuthority(name));
+  return set?.[1] ?? "";
+}
+
+function added(operations: Headers_HeaderOperations | undefined): HeaderValueOption[] {
+  const { OVERWRITE_IF_EXISTS_OR_ADD, APPEND_IF_EXISTS_OR_ADD } = HeaderValueOption_HeaderAppendAction;
+  return [
+    ...options(operations?.set ?? {}, OVERWRITE_IF_EXISTS_OR_ADD),
+    ...options(operations?.add ?? {}, APPEND_IF_EXISTS_OR_ADD),
+  ];
+}
+
+function options(
+  headers: Readonly<Record<string, string>>,
+  appendAction: HeaderValueOption_HeaderAppendAction,
+): HeaderValueOption[] {
+  return Object.entries(headers)
+    .filter(([name]) => !isInternal(name))
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([key, value]) => create(HeaderValueOptionSchema, { header: { key, value }, appendAction }));
+}
+
+function removed(operations: Headers_HeaderOperations | undefined): string[] {
+  return (operations?.remove ?? []).filter((name) => !isInternal(name));
+}
+
+function isAuthority(name: string): boolean {
+  return name.toLowerCase() === "host" || name.toLowerCase() === ":authority";
+}
+
+function isInternal(name: string): boolean {
+  return name.startsWith(":") || isAuthority(name);
 }

@@ -1,4 +1,4 @@
-/** What stands around virtual hosts in a route configuration, and the domains that a virtual host answers to. */
+/** The name of a route configuration, what stands around its virtual hosts, and the domains that a virtual host answers to. */
 import { isIpAddress, isIpv6 } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
@@ -83,4 +83,23 @@ function sharedDomainName(hostname: string, proxyDomain: string): readonly strin
   let shared = 0;
   while (shared < host.length && shared < domain.length && host.at(-1 - shared) === domain.at(-1 - shared)) shared++;
   return shared === 0 || shared === host.length ? [] : [host.slice(0, host.length - shared).join(".")];
+}
+
+/** What the name of a sidecar's route configuration says. */
+export interface ListenerRoute {
+  /** 0 for listeners that take requests for any port. */
+  readonly port: number;
+  /**
+   * The route is of one service, which has a listener of its own: its protocol is found out by sniffing, or it is known by its
+   * address. The name is that of the virtual host.
+   */
+  readonly isOfOneService: boolean;
+}
+
+/** Undefined for names that no listener of a sidecar uses. */
+export function parseRouteName(name: string): ListenerRoute | undefined {
+  if (name === "http_proxy" || name.startsWith("unix://")) return { port: 0, isOfOneService: false };
+  if (/^\d+$/.test(name)) return { port: Number(name), isOfOneService: false };
+  const sniffed = /^[^|]+:(\d+)$/.exec(name);
+  return sniffed === null ? undefined : { port: Number(sniffed[1]), isOfOneService: true };
 }

@@ -10,9 +10,15 @@ import type {
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { pickerFilter, pickerOfRoute } from "../filters/endpoint-picker.ts";
-import { type HeaderMutations, headerMutations } from "./headers.ts";
 import { directResponseAction, redirectAction } from "./redirect.ts";
-import { type ActionContext, routeAction, singleDestinationHeaders, weighty } from "./route-action.ts";
+import {
+  type ActionContext,
+  type HeaderMutations,
+  headerMutations,
+  routeAction,
+  singleDestinationHeaders,
+  weighty,
+} from "./route-action.ts";
 import {
   corsFilter,
   corsPolicy,

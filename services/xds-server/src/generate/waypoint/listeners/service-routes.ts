@@ -10,10 +10,9 @@ import type { VirtualServiceName } from "../../../snapshot/scope/virtual-service
 import { meshGateway } from "../../../snapshot/scope/virtual-services.ts";
 import { waypointService, waypointVirtualServices } from "../../../snapshot/scope/waypoint-services.ts";
 import type { View } from "../../../snapshot/view.ts";
-import { consistentHashFor } from "../../select/traffic-policy.ts";
 import { layersOf, vipClusterName } from "../../select/vip-cluster.ts";
 import { serviceRoute } from "../../select/virtual-host.ts";
-import { virtualServiceRouteList } from "../../select/virtual-service-routes.ts";
+import { consistentHashFor, virtualServiceRouteList } from "../../select/virtual-service-routes.ts";
 
 export interface RoutedPort {
   readonly service: Service;

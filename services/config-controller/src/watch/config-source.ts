@@ -4,7 +4,6 @@
  */
 import { isForeignKind, isIstioKind, kindNamed, kindOf } from "@flotilla/kinds";
 import type { Config, ConfigChange, ConfigKey, KubeObject, Provenance } from "@flotilla/model";
-import { patchValueProblem } from "@flotilla/proto/patch-values";
 import { configKind, configOf } from "@flotilla/registry/config";
 import { type Admission, directorySource, type SourceChange, type SourceProblem } from "@flotilla/sources";
 import { createValidator } from "@flotilla/validation";
@@ -100,7 +99,7 @@ function configChange(change: SourceChange, revision: string): readonly ConfigCh
 
 /** What a directory may hold: configuration that fits its schema and makes sense, and kinds of no concern here. */
 export function configAdmission(): Admission {
-  const validate = createValidator({ patchValue: () => patchValueProblem });
+  const validate = createValidator();
   return {
     kindOf(apiVersion, kind) {
       const row = kindOf({ apiVersion, kind });

@@ -143,7 +143,11 @@ describe("bus over three NATS servers", () => {
     await until(last, { withinMs: 60_000, what: "the reader to have the last values" });
     done.abort();
     await reading;
-    assert.deepEqual(resets, []);
+    // Where the last message was replaced meanwhile, a reader that finds another server begins again (decision 0246), and loses nothing by it.
+    assert.deepEqual(
+      resets.filter((reason) => !reason.endsWith("by which history is not known")),
+      [],
+    );
     assert.equal(bus.epoch, epoch);
     t.diagnostic(`${published} batches and ${counter} counts; the longest batch took ${Math.round(longestMs)} ms`);
   });

@@ -26,6 +26,19 @@ describe("requests to a service are spread", () => {
     ["not by what another port has", { ...user, ...onPort(81, team) }, "[{header: {headerName: x-user}}]"],
   ];
   for (const [name, policy, is] of cases) test(name, () => assert.equal(hashPolicy(policy), is));
+
+  test("not by what holds for a destination without weight", () => {
+    const of = (name: string, weight: number) => ({ destination: { host: `${name}.shop.example` }, weight });
+    const route = [of("b", 40), of("c", 60), of("a", 0)];
+    const virtual = anObject("VirtualService", "shop/b", { hosts: ["b.shop.example"], http: [{ route }] });
+    const rule = anObject("DestinationRule", "shop/a", { host, trafficPolicy: user });
+    const mesh = aKubeMesh([anEntry("a"), anEntry("b"), anEntry("c"), virtual, rule]);
+    const routes = resourceOf(mesh, aSidecar("shop"), typeUrl.route, "80");
+    const virtualHosts = fieldAt(routes, "virtualHosts") as readonly JsonObject[];
+    const split = virtualHosts.find(({ name }) => name === "b.shop.example:80");
+    assert.equal(inShort(fieldAt(split, "routes.0.route.hashPolicy")), "none");
+    assert.equal((fieldAt(split, "routes.0.route.weightedClusters.clusters") as readonly unknown[]).length, 2);
+  });
 });
 
 describe("a rule of the root namespace", () => {

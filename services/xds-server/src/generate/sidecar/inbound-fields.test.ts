@@ -343,6 +343,17 @@ const fields: readonly (readonly [
     "address",
     "{socketAddress: {address: 10.1.1.1, portValue: 8080}}",
   ],
+  [
+    "which logs connections that no chain takes",
+    {
+      metadata: noInterception,
+      objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })],
+      mesh: { accessLogFile: "/dev/stdout" },
+    },
+    ["listener", "10.0.0.1_8080"],
+    "accessLog.0.filter",
+    "{responseFlagFilter: {flags: [NR]}}",
+  ],
 ];
 
 const clusterNames: readonly (readonly [name: string, given: Given, is: string])[] = [

@@ -57,7 +57,7 @@ export interface ActionContext {
 
 export function routeAction(route: HTTPRoute, context: ActionContext): RouteAction {
   const { retries, timeout, rewrite } = route;
-  const hashes = route.route.flatMap(({ destination }) => (destination && context.hashOf(destination)) ?? []);
+  const hashes = weighty(route.route).flatMap(({ destination }) => (destination && context.hashOf(destination)) ?? []);
   // A retry would break the affinity that a hash gives; several destinations give none.
   const avoidsPreviousHosts = hashes.length === 0 || route.route.length > 1;
   const retry = retryPolicy(retries ?? context.defaultRetries, avoidsPreviousHosts);

@@ -23,6 +23,7 @@ export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
     name: `${port.address}_${port.port}`,
     trafficDirection: TrafficDirection.INBOUND,
     address: socketAddress(port.address, port.port),
+    accessLog: [...inputs.traits.accessLogs.inbound.listener],
     filterChains: [...inboundChains(inputs, options, destinationOf(port))],
     listenerFilters: [
       ...(looksAtTls ? [tlsInspector({ onlyPorts: [port.port] })] : []),

@@ -40,13 +40,20 @@ for (const service of ["ca", "config-controller", "service-controller", "xds-ser
       results.filter(({ plan }) => plan.stopped.includes(service)),
     ),
   );
+for (const phase of ["idle", "trusting", "issuing", "reverting", "finishing"])
+  process.stdout.write(
+    line(
+      `rotation ${phase}`,
+      results.filter((result) => result.phase === phase),
+    ),
+  );
 process.stdout.write(line("all", results));
 process.stdout.write(`converged after: p50 ${at(0.5)}, p99 ${at(0.99)}, slowest ${at(1)} ms\n`);
 process.exit(failed.length === 0 ? 0 : 1);
 
-function onRound(round: number, { plan, convergedAfterMs, reported, failure }: RoundResult): void {
+function onRound(round: number, { plan, phase, convergedAfterMs, reported, failure }: RoundResult): void {
   const { losses, stopped, order } = plan;
-  const what = `nats ${losses.nats}, redis ${losses.redis}, stopped ${stopped.join(" ") || "nobody"}, back ${order.join(" ")}`;
+  const what = `rotation ${phase}, nats ${losses.nats}, redis ${losses.redis}, stopped ${stopped.join(" ") || "nobody"}, back ${order.join(" ")}`;
   const came = failure === undefined ? `${Math.round(convergedAfterMs)} ms` : `FAILED: ${failure}`;
   process.stdout.write(`${round}: ${what}: ${came}${reported.length > 0 ? `, named ${reported.join(" ")}` : ""}\n`);
 }

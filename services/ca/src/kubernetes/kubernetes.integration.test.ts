@@ -26,6 +26,7 @@ import {
   issuerOf,
   parseCertificatePem,
   parseCsrPem,
+  rootId,
 } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
 import { type RunningCa, serverName, startCa } from "../main.fixture.ts";
@@ -165,8 +166,8 @@ describe("ca in a cluster", { skip: server === undefined && whyNoApiserver }, ()
     await Promise.all([a.promote(), b.promote()]);
     assert.deepEqual(await b.open(options, now), next);
     assert.equal(await b.next(options, now), undefined);
-    await a.makeNext(options, now);
-    await b.dropNext();
+    const { certificatePem: dropped } = await a.makeNext(options, now);
+    await b.dropNext(rootId(parseCertificatePem(dropped)));
     await a.promote();
     assert.deepEqual(await a.open(options, now), next);
     const seeded = secretStore({ ...at, name: "seeded", seed: () => Promise.resolve(first) });

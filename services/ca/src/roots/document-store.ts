@@ -6,7 +6,7 @@ import { parseCertificatePem } from "@flotilla/pki";
 import { CaError } from "../errors.ts";
 import type { MaterialFiles } from "./material.ts";
 import { isRenewalDue, makeRoot, newKey, renewedRoot } from "./self-signed.ts";
-import type { RootOptions, SelfSignedStore } from "./self-signed-store.ts";
+import { idOf, type RootOptions, type SelfSignedStore } from "./self-signed-store.ts";
 
 export type DocumentData = Readonly<Record<string, string>>;
 
@@ -80,8 +80,11 @@ class DocumentStore implements SelfSignedStore {
     });
   }
 
-  async dropNext(): Promise<void> {
-    await this.#change((found) => without(found, next));
+  async dropNext(id: string): Promise<void> {
+    await this.#change((found) => {
+      const files = filesOf(found, next);
+      return files === undefined || idOf(files) === id ? without(found, next) : found;
+    });
   }
 
   /** Of several replicas that do so at once, all use what the first one wrote. */

@@ -16,6 +16,7 @@ import {
   parseCertificate,
   parseCertificatePem,
   privateKeyPem,
+  rootId,
   type San,
   spkiOf,
 } from "@flotilla/pki";
@@ -254,8 +255,10 @@ describe("material on disk", () => {
     assert.equal(await store.next(rootOptions, nowMs), undefined);
     const files = await readdir(join(directory, "self"), { recursive: true });
     assert.equal(files.filter((file) => file.endsWith("ca-key.pem")).length, 1);
-    await store.makeNext(rootOptions, nowMs);
-    await store.dropNext();
+    const { certificatePem: dropped } = await store.makeNext(rootOptions, nowMs);
+    await store.dropNext("of another root");
+    assert.notEqual(await store.next(rootOptions, nowMs), undefined);
+    await store.dropNext(rootId(parseCertificatePem(dropped)));
     await store.promote();
     assert.deepEqual(await store.open(rootOptions, nowMs), next);
   });

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "@flotilla/auth";
+import { parseCertificatePem, rootId } from "@flotilla/pki";
 import type { MaterialFiles } from "./material.ts";
 import { openSelfSigned, readSelfSigned, renewSelfSigned, type SelfSignedOptions } from "./self-signed.ts";
 
@@ -22,7 +23,8 @@ export interface SelfSignedStore {
   makeNext(options: RootOptions, nowMs: number): Promise<MaterialFiles>;
   /** The next one comes into use; the old key is destroyed. Nothing happens without a next one. */
   promote(): Promise<void>;
-  dropNext(): Promise<void>;
+  /** Destroys the next one's key, if it is the one of this id (see rootId). */
+  dropNext(id: string): Promise<void>;
 }
 
 export function diskStore(directory: string): SelfSignedStore {
@@ -33,6 +35,11 @@ export function diskStore(directory: string): SelfSignedStore {
 export async function rootOnDisk(directory: string): Promise<MaterialFiles | undefined> {
   const { current } = await new DiskStore(directory).places();
   return readSelfSigned(join(directory, current));
+}
+
+/** Names the root of self-signed files. */
+export function idOf({ certificatePem }: Pick<MaterialFiles, "certificatePem">): string {
+  return rootId(parseCertificatePem(certificatePem));
 }
 
 interface Places {
@@ -81,9 +88,10 @@ class DiskStore implements SelfSignedStore {
     await this.#destroy(current);
   }
 
-  async dropNext(): Promise<void> {
+  async dropNext(id: string): Promise<void> {
     const { current, next } = await this.places();
-    if (next === undefined) return;
+    const files = next === undefined ? undefined : await readSelfSigned(join(this.#directory, next));
+    if (next === undefined || (files !== undefined && idOf(files) !== id)) return;
     await this.#publish({ current });
     await this.#destroy(next);
   }

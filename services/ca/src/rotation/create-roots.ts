@@ -51,6 +51,7 @@ export function createRoots(settings: Settings, { trust, anchors, store, cluster
     ...{ source, store, active, namespace, nowMs },
     name: `${hostname()}:${settings.port}`,
     stateFile: join(settings.selfSignedDir, "rotation.json"),
+    journalFile: join(settings.selfSignedDir, "issued.journal"),
     checkMs: settings.rotationCheckMs,
     settleMs: settings.rotationSettleMs,
     maxTtlMs: settings.maxTtlMs,

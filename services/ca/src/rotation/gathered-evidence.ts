@@ -3,16 +3,20 @@ import type { KeyValue } from "@flotilla/bus";
 import { isAt } from "./holders.ts";
 import { type Holdup, holdupsOf, type Replica } from "./holdups.ts";
 import { type Holding, Ledger } from "./ledger.ts";
+import { LedgerJournal, type LedgerJournalOptions } from "./ledger-journal.ts";
 import { compareLedger, flushLedger, loadLedger } from "./ledger-store.ts";
+import { readRecordedSince } from "./recorded-since.ts";
 import type { RotationState } from "./rotation-state.ts";
 import { replicaKey, SharedView } from "./shared-view.ts";
 
-export interface EvidenceOptions {
+export interface EvidenceOptions extends Pick<LedgerJournalOptions, "log"> {
   /** Names this replica, over its restarts. */
   readonly name: string;
   /** The longest that a certificate may live. */
   readonly maxTtlMs: number;
   readonly nowMs: () => number;
+  /** Keeps a copy of what was issued. */
+  readonly journalFile: string;
   /** Which of these holders have ended. */
   readonly endedOf: (holdings: readonly Holding[]) => Promise<ReadonlySet<string>>;
 }
@@ -25,13 +29,35 @@ export interface EvidenceSummary {
 }
 
 export class GatheredEvidence {
-  readonly ledger = new Ledger();
+  readonly #ledger = new Ledger();
+  readonly #journal: LedgerJournal;
   readonly #options: EvidenceOptions;
   readonly #view: SharedView;
 
   constructor(options: EvidenceOptions) {
     this.#options = options;
     this.#view = new SharedView(options.nowMs);
+    const { journalFile: file, nowMs, log } = options;
+    this.#journal = new LedgerJournal(this.#ledger, { file, nowMs, log });
+  }
+
+  /** What this replica issued in an earlier process. */
+  restore(): Promise<void> {
+    return this.#journal.restore();
+  }
+
+  /** A certificate that this replica issued. */
+  record(holding: Holding): void {
+    this.#ledger.record(holding);
+    this.#journal.record(holding);
+  }
+
+  /** Since when every certificate is recorded; undefined: all are. @param rootNotBeforeMs of the root in use */
+  async readRecordedSince(values: KeyValue, rootNotBeforeMs: number): Promise<number | undefined> {
+    const options = { rootNotBeforeMs, nowMs: this.#options.nowMs(), knownMs: this.#journal.recordedSinceMs };
+    const sinceMs = await readRecordedSince(values, options);
+    this.#journal.recordSince(sinceMs ?? 0);
+    return sinceMs;
   }
 
   /** Hears the others until `stop` fires. */
@@ -42,18 +68,19 @@ export class GatheredEvidence {
   /** Reports what was issued here, and that this replica is there. */
   async report(values: KeyValue, state: Pick<Replica, "applied" | "root">): Promise<void> {
     const { name, nowMs } = this.#options;
-    await flushLedger(this.ledger, values, nowMs);
+    await flushLedger(this.#ledger, values, nowMs);
     const record: Replica = { name, seenMs: nowMs(), ...state };
     await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
   }
 
   /** Marks certificates that the bus lost, so that the next `report` writes them again. Resolves to their number. @throws what the bus throws */
   compare(values: KeyValue): Promise<number> {
-    return compareLedger(this.ledger, values, this.#options.nowMs);
+    return compareLedger(this.#ledger, values, this.#options.nowMs);
   }
 
   /** Nobody waits for this replica any more. */
   async sayGoodbye(values: KeyValue): Promise<void> {
+    await this.#journal.flushed();
     await values.delete(replicaKey(this.#options.name));
   }
 
@@ -64,15 +91,15 @@ export class GatheredEvidence {
   ): Promise<readonly Holdup[]> {
     if (state.phase === "idle") return [];
     const { nowMs, maxTtlMs, endedOf } = this.#options;
-    await loadLedger(this.ledger, values);
-    const [holdings, proxies, replicas] = [this.ledger.holdings(nowMs()), this.#view.proxies(), this.#view.replicas()];
+    await loadLedger(this.#ledger, values);
+    const [holdings, proxies, replicas] = [this.#ledger.holdings(nowMs()), this.#view.proxies(), this.#view.replicas()];
     const ended = await endedOf(holdings.filter((holding) => !proxies.some((proxy) => isAt(proxy, holding))));
     return holdupsOf(state, { holdings, proxies, ended, replicas, recordedSinceMs, maxTtlMs, nowMs: nowMs() });
   }
 
   summary(): EvidenceSummary {
     return {
-      certificates: this.ledger.holdings(this.#options.nowMs()).length,
+      certificates: this.#ledger.holdings(this.#options.nowMs()).length,
       proxies: this.#view.proxies().length,
       replicas: this.#view.replicas(),
     };

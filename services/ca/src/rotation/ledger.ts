@@ -59,6 +59,11 @@ export class Ledger {
     return this.#live(this.#shard(index), nowMs).filter((holding) => !known.has(nameOf(holding))).length;
   }
 
+  /** What was recorded by an earlier process; `missingIn` compares it with what is stored. */
+  restore(holdings: readonly Holding[]): void {
+    for (const holding of holdings) this.#put(this.#shard(shardOf(holding)), holding);
+  }
+
   /** What another replica knows of a shard. */
   merge(index: number, others: readonly Holding[]): void {
     for (const holding of others) this.#put(this.#shard(index), holding);

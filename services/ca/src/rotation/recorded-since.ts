@@ -5,13 +5,19 @@ const key = "recorded-since";
 /** A root that is younger than this when the first ledger is begun has issued nothing that the ledger missed. */
 const youngMs = 600_000;
 
+export interface RecordedSinceOptions {
+  readonly rootNotBeforeMs: number;
+  readonly nowMs: number;
+  /** As a replica knows it from its disk, where the bus may have lost it. */
+  readonly knownMs: number | undefined;
+}
+
 /** Undefined: since the root was made. Reported by the first replica that asks, and equal for all. */
 export async function readRecordedSince(
   values: KeyValue,
-  rootNotBeforeMs: number,
-  nowMs: number,
+  { rootNotBeforeMs, nowMs, knownMs }: RecordedSinceOptions,
 ): Promise<number | undefined> {
-  const mine = nowMs - rootNotBeforeMs < youngMs ? 0 : nowMs;
+  const mine = knownMs ?? (nowMs - rootNotBeforeMs < youngMs ? 0 : nowMs);
   await values.update(key, new TextEncoder().encode(String(mine)), 0);
   const found = await values.get(key);
   // Of a value that cannot be read the careful meaning holds: nothing from before now is recorded.

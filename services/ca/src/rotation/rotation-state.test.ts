@@ -39,7 +39,7 @@ describe("the state of a rotation", () => {
   it("reports how the last one ended", () => {
     assert.equal(run(inPhase("finishing"), clear(2)).last?.outcome, "rotated");
     assert.equal(run(inPhase("reverting"), clear(11)).last?.outcome, "aborted");
-    assert.deepEqual(abort(begun, 5).last, { id: "r1", outcome: "aborted", atMs: 5 });
+    assert.deepEqual(abort(begun, 5).last, { id: "r1", outcome: "aborted", atMs: 5, abandoned: "bbbb" });
   });
 
   it("can be aborted until the old root is given up", () => {

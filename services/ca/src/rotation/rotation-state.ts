@@ -32,7 +32,13 @@ export interface RotationState {
   readonly roots?: Roots;
   /** Names of holders that the operator does not want to wait for. */
   readonly without: readonly string[];
-  readonly last?: { readonly id: string; readonly outcome: "rotated" | "aborted"; readonly atMs: number };
+  readonly last?: {
+    readonly id: string;
+    readonly outcome: "rotated" | "aborted";
+    readonly atMs: number;
+    /** Id of the root that was to come and was given up. */
+    readonly abandoned?: string;
+  };
   /** Grows with each change that is stored, over all rotations; absent in states of a version that did not count. */
   readonly serial?: number;
 }
@@ -101,8 +107,9 @@ function enter({ clearSinceMs: _, ...state }: RotationState, phase: Phase, nowMs
   return { ...state, phase, phaseSinceMs: nowMs };
 }
 
-function end({ id }: RotationState, outcome: "rotated" | "aborted", nowMs: number): RotationState {
-  return { ...idle, id, phaseSinceMs: nowMs, last: { id, outcome, atMs: nowMs } };
+function end({ id, roots }: RotationState, outcome: "rotated" | "aborted", nowMs: number): RotationState {
+  const abandoned = outcome === "aborted" && roots !== undefined ? { abandoned: roots.next } : {};
+  return { ...idle, id, phaseSinceMs: nowMs, last: { id, outcome, atMs: nowMs, ...abandoned } };
 }
 
 const roots = objectOf({ old: text, next: text, origin: oneOfTexts("self-signed", "plugged-in") });
@@ -117,7 +124,7 @@ const stateShape = objectOf(
     clearSinceMs: number,
     serial: number,
     roots,
-    last: objectOf({ id: text, outcome: oneOfTexts("rotated", "aborted"), atMs: number }),
+    last: objectOf({ id: text, outcome: oneOfTexts("rotated", "aborted"), atMs: number }, { abandoned: text }),
   },
 );
 

@@ -1,7 +1,7 @@
 /** Rotations of running replicas of ca that share a directory and a bus, with workloads that renew or do not. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -197,6 +197,44 @@ describe("rotation of the root", () => {
     await inPhase(ca, "idle");
     assert.deepEqual(rootsOf(await certificate(ca, "web")), old);
     assert.match((await look(ca, "?action=abort")).error ?? "", /no rotation/);
+  });
+
+  it("a root that was given up is not taken up by the next rotation, though its key outlived a crash", async () => {
+    const ca = await start();
+    await certificate(ca, "api");
+    await rotate(ca);
+    const [own = "", given = ""] = rootsOf(await certificate(ca, "web")).trusted;
+    const kept = join(workDir, "kept");
+    await cp(join(workDir, "ca"), kept, {
+      recursive: true,
+      filter: (file) => !file.endsWith(".json") || file.endsWith("in-use.json"),
+    });
+    assert.equal((await look(ca, "?action=abort")).phase, "idle");
+    for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+    await cp(kept, join(workDir, "ca"), { recursive: true });
+    const again = await start();
+    assert.equal((await rotate(again)).phase, "trusting");
+    const { trusted } = rootsOf(await certificate(again, "web"));
+    assert.equal(trusted.length, 2);
+    assert.ok(trusted.includes(own) && !trusted.includes(given));
+  });
+
+  it("waits for certificates whose records the bus lost while no ca ran", async () => {
+    const ca = await start();
+    const { issuer } = rootsOf(await certificate(ca, "api"));
+    for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+    await bus[Symbol.asyncDispose]();
+    busUrl = `embedded:${randomUUID()}`;
+    bus = await connectBus({ url: busUrl, clientName: "test", log: noopLogger }, AbortSignal.timeout(60_000));
+    const again = await start();
+    await rotate(again);
+    assert.equal((await heldUpBy(again, "api")).phase, "trusting");
+    assert.equal(rootsOf(await certificate(again, "api")).issuer, issuer);
+    await inPhase(again, "issuing");
+    assert.equal((await heldUpBy(again, "api")).phase, "issuing");
+    await certificate(again, "api");
+    await inPhase(again, "idle");
+    await certificate(again, "api");
   });
 
   it("goes over to plugged-in material and waits for it in its place", async () => {

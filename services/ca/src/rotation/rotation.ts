@@ -12,8 +12,7 @@ import type { SelfSignedStore } from "../roots/self-signed-store.ts";
 import type { ActiveMaterial } from "./active-material.ts";
 import { type EvidenceOptions, type EvidenceSummary, GatheredEvidence } from "./gathered-evidence.ts";
 import { appliedText, type Holdup } from "./holdups.ts";
-import type { Ledger } from "./ledger.ts";
-import { readRecordedSince } from "./recorded-since.ts";
+import type { Holding } from "./ledger.ts";
 import { abort, type Phase, type RotationState, rotate, step } from "./rotation-state.ts";
 import { StateStore } from "./state-store.ts";
 import { createTrustPublisher } from "./trust-publisher.ts";
@@ -61,6 +60,8 @@ export class Rotation {
   #applied = "";
   #publishTrust: ReturnType<typeof createTrustPublisher> | undefined;
   #heldUpBy = "";
+  /** Id of the root that was given up last, and is gone. */
+  #dropped = "";
 
   constructor(options: RotationOptions) {
     this.#options = options;
@@ -68,9 +69,9 @@ export class Rotation {
     this.#evidence = new GatheredEvidence(options);
   }
 
-  /** What this replica issued. */
-  get ledger(): Ledger {
-    return this.#evidence.ledger;
+  /** A certificate that this replica issued. */
+  record(holding: Holding): void {
+    this.#evidence.record(holding);
   }
 
   /** The shared state has been read. */
@@ -90,7 +91,7 @@ export class Rotation {
 
   /** Goes on by the copy on disk, for the bus may be away. */
   async restore(): Promise<void> {
-    await this.#states.restore();
+    await Promise.all([this.#states.restore(), this.#evidence.restore()]);
     await this.#follow();
   }
 
@@ -118,7 +119,10 @@ export class Rotation {
       ttlMs: leaseMs,
       ...clocks,
     });
-    const recordedSinceMs = await readRecordedSince(values, source.current?.certificate.notBeforeMs ?? 0, nowMs());
+    const recordedSinceMs = await this.#evidence.readRecordedSince(
+      values,
+      source.current?.certificate.notBeforeMs ?? 0,
+    );
     this.#shared = { bus, values, lease, recordedSinceMs };
     const ticking = async (): Promise<void> => {
       while (!stop.aborted) {
@@ -139,6 +143,8 @@ export class Rotation {
   async #compare(bus: Bus, values: KeyValue, stop: AbortSignal): Promise<void> {
     const { log } = this.#options;
     const wakeup = new Wakeup();
+    // What was issued before this process ran may not be stored.
+    wakeup.wake();
     const end = bus.onState(({ connected }) => connected && wakeup.wake());
     try {
       while (!stop.aborted) {
@@ -173,6 +179,7 @@ export class Rotation {
   async #rotate(without: readonly string[]): Promise<RotationStatus> {
     const { active, source, nowMs, log } = this.#options;
     await this.#change(async (state) => {
+      await this.#dropAbandoned();
       const roots = state.roots ?? {
         old: source.current?.rootId ?? "",
         next: (await active.prepareNext()).rootId,
@@ -189,10 +196,10 @@ export class Rotation {
   }
 
   async #abort(): Promise<RotationStatus> {
-    const { nowMs, log, store } = this.#options;
+    const { nowMs, log } = this.#options;
     await this.#change((state) => Promise.resolve(abort(state, nowMs())));
     log.info("rotation aborted", { id: this.#states.state.id, phase: this.#states.state.phase });
-    if (this.#states.state.phase === "idle") await store.dropNext();
+    await this.#dropAbandoned();
     return this.#status();
   }
 
@@ -248,7 +255,7 @@ export class Rotation {
   async #moveOn(shared: Shared): Promise<void> {
     const { nowMs, settleMs, log, store } = this.#options;
     const state = this.#states.state;
-    if (state.phase === "idle") return;
+    if (state.phase === "idle") return this.#dropAbandoned();
     const holdups = await this.#evidence.holdups(this.#states.state, shared);
     this.#reportHoldups(state, holdups);
     const next = step(state, { isHeldUp: holdups.length > 0, nowMs: nowMs(), settleMs });
@@ -257,9 +264,17 @@ export class Rotation {
     // Before the others learn that it is over: they look then for what is in use.
     if (isEnd && next.last?.outcome === "rotated") await store.promote();
     if (!(await this.#states.write(shared.values, next))) return;
-    if (isEnd) await store.dropNext();
+    await this.#dropAbandoned();
     if (next.phase !== state.phase) log.info("rotation goes on", { id: state.id, from: state.phase, to: next.phase });
     await this.#follow();
+  }
+
+  /** The key of a root that was given up is destroyed, also where a crash came in between: no rotation takes it up again. */
+  async #dropAbandoned(): Promise<void> {
+    const { phase, last } = this.#states.state;
+    if (phase !== "idle" || last?.abandoned === undefined || last.abandoned === this.#dropped) return;
+    await this.#options.store.dropNext(last.abandoned);
+    this.#dropped = last.abandoned;
   }
 
   /** Once for each set of names, not at each look. */

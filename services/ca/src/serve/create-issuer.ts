@@ -69,7 +69,7 @@ export function createIssuer(
     moreRootsPem: () => (settings.multiRoot ? anchors.pem : ""),
     // Agents that take the new root with a certificate come back for one of the new root within half of its life.
     longestTtlMs: () => (rotation.phase === "trusting" ? settings.rotationTtlMs : Number.POSITIVE_INFINITY),
-    record: (holding) => rotation.ledger.record(holding),
+    record: (holding) => rotation.record(holding),
     metrics: declareMetrics(metrics, { material, waiting, nowMs }),
     log: log.child({ part: "issue" }),
     nowMs,

@@ -13,6 +13,7 @@ import { freePorts } from "@flotilla/servers";
 import { main as serviceController } from "@flotilla/service-controller";
 import { main as xdsServer } from "@flotilla/xds-server";
 import { ApiClient, routeOf } from "./api-client.ts";
+import { fingerprintOf, RotatingRoot } from "./rotating-root.ts";
 import { Sidecar } from "./sidecar.ts";
 import type { Stores } from "./stores.ts";
 
@@ -46,23 +47,27 @@ interface Running {
 
 export class Mesh implements AsyncDisposable {
   readonly api: ApiClient;
+  readonly root: RotatingRoot;
   readonly #workDir: string;
   readonly #stores: Stores;
   readonly #firstPort: number;
   readonly #running = new Map<ServiceName, Running>();
 
-  private constructor(workDir: string, stores: Stores, api: ApiClient, firstPort: number) {
+  private constructor(workDir: string, stores: Stores, api: ApiClient, root: RotatingRoot, firstPort: number) {
+    this.root = root;
     this.#workDir = workDir;
     this.#stores = stores;
     this.api = api;
     this.#firstPort = firstPort;
   }
 
-  static async start(workDir: string, stores: Stores): Promise<Mesh> {
+  static async start(workDir: string, stores: Stores, random: () => number): Promise<Mesh> {
     for (const folder of ["config", "registry"]) mkdirSync(join(workDir, folder), { recursive: true });
     writeFileSync(join(workDir, "seal.key"), "of this test, nobody else has it\n", { mode: 0o600 });
     const firstPort = await freePorts(9);
-    const mesh = new Mesh(workDir, stores, await ApiClient.create(workDir, firstPort), firstPort);
+    const ports = { pagesPort: firstPort + serviceNames.indexOf("ca"), caPort: firstPort + 7 };
+    const root = new RotatingRoot({ workDir, ...ports, random });
+    const mesh = new Mesh(workDir, stores, await ApiClient.create(workDir, firstPort), root, firstPort);
     mesh.writeRoutes(new Map());
     mesh.writeEndpoint(1);
     for (const name of serviceNames) mesh.startService(name);
@@ -138,7 +143,7 @@ export class Mesh implements AsyncDisposable {
       let certificate = socket.getPeerCertificate(true);
       while (certificate.issuerCertificate !== undefined && certificate.issuerCertificate !== certificate)
         certificate = certificate.issuerCertificate;
-      resolve(certificate.fingerprint256);
+      resolve(fingerprintOf(certificate));
       socket.destroy();
     });
     socket.once("error", () => resolve(undefined));
@@ -169,6 +174,7 @@ export class Mesh implements AsyncDisposable {
       ...(name === "ca" && {
         ...{ CA_HOST: "127.0.0.1", CA_PORT: caPort, CA_SELF_SIGNED_KEY: "ecdsa-p256", CA_SELF_SIGNED_STORE: "bus" },
         ROOT_CA_DIR: join(this.#workDir, "cacerts"),
+        ...{ CA_ROTATION_CHECK_INTERVAL: "100ms", CA_ROTATION_SETTLE: "200ms" },
       }),
       ...(name === "config-controller" && { API_PORT: api, ...this.api.certificateFiles }),
       ...(name === "xds-server" && { XDS_HOST: "127.0.0.1", XDS_PORT: xds, HTTP_PORT: http }),

@@ -16,7 +16,6 @@ export interface World {
   /** What was acknowledged; of a write in doubt both values. */
   readonly written: Map<string, readonly (number | undefined)[]>;
   endpoint: number;
-  readonly root: string;
   readonly random: () => number;
 }
 
@@ -34,6 +33,8 @@ export interface RoundPlan {
 
 export interface RoundResult {
   readonly plan: RoundPlan;
+  /** Of the rotation of the root when the disks were copied; undefined: ca did not answer. */
+  readonly phase: string | undefined;
   /** Until everything that is served was right; after everything was started again. */
   readonly convergedAfterMs: number;
   /** Acknowledged writes that are gone, and named. */
@@ -63,8 +64,11 @@ export function planRound(random: () => number): RoundPlan {
 export async function runRound(world: World, plan: RoundPlan): Promise<RoundResult> {
   const { mesh, stores, random } = world;
   const cut = storeNames.filter((name) => plan.losses[name] !== "untouched");
+  await mesh.root.operate();
   await writeSome(world, plan.writesBefore);
-  const writing = writeSome(world, plan.writesAfter);
+  const renewing = random() < 0.5 && mesh.root.renew();
+  const writing = Promise.all([writeSome(world, plan.writesAfter), renewing, mesh.root.operate()]);
+  const phase = await mesh.root.phase();
   if (random() < 0.5) await delay(random() * 40);
   for (const name of storeNames) stores.copy(name);
   await writing;
@@ -79,10 +83,10 @@ export async function runRound(world: World, plan: RoundPlan): Promise<RoundResu
     else mesh.startService(name);
     await delay(plan.pauseMs * random());
   }
-  return check(world, plan);
+  return check(world, plan, phase);
 }
 
-async function check(world: World, plan: RoundPlan): Promise<RoundResult> {
+async function check(world: World, plan: RoundPlan, phase: string | undefined): Promise<RoundResult> {
   const since = performance.now();
   let problem = "";
   const reported = new Set<string>();
@@ -92,7 +96,7 @@ async function check(world: World, plan: RoundPlan): Promise<RoundResult> {
     await delay(50);
   }
   const convergedAfterMs = performance.now() - since;
-  const result = { plan, convergedAfterMs, reported: [...reported] };
+  const result = { plan, phase, convergedAfterMs, reported: [...reported] };
   if (problem !== "") return { ...result, failure: problem };
   await using late = world.mesh.sidecar("late");
   const expected = world.connected.served;
@@ -104,7 +108,7 @@ async function check(world: World, plan: RoundPlan): Promise<RoundResult> {
 
 /** Empty when everything agrees. */
 async function whatDiffers(world: World, reported: Set<string>): Promise<string> {
-  const { mesh, connected, files, written, root } = world;
+  const { mesh, connected, files, written } = world;
   const routes = await mesh.api.routes();
   if (routes === undefined) return "the API does not answer";
   const page = await mesh.readyPage("config-controller");
@@ -119,8 +123,8 @@ async function whatDiffers(world: World, reported: Set<string>): Promise<string>
   if (unknown.length > 0) return `the API has ${unknown.join(" ")}, which nobody wrote`;
   const expected = servedText(new Map([...files, ...routes]), world.endpoint);
   if (connected.served !== expected) return `served is ${connected.served}, the sources have ${expected}`;
-  const served = await mesh.servedRoot();
-  if (served !== root) return served === undefined ? "ca does not answer" : "ca signs with another root";
+  const rootProblem = await mesh.root.whatDiffers(await mesh.servedRoot());
+  if (rootProblem !== "") return rootProblem;
   for (const host of written.keys()) written.set(host, [routes.get(host)]);
   return "";
 }

@@ -23,14 +23,14 @@ export async function runPowerCuts({ rounds, seed, plans, onRound }: RunOptions)
   const results: RoundResult[] = [];
   try {
     await using stores = await Stores.start(join(workDir, "servers"), random);
-    await using mesh = await Mesh.start(workDir, stores);
+    await using mesh = await Mesh.start(workDir, stores, random);
     await using connected = mesh.sidecar("connected");
     const soon = (what: string) => ({ withinMs: 90_000, what });
     await until(() => connected.served === "endpoint=1", soon("the sidecar to be served"));
     await until(async () => (await mesh.api.routes()) !== undefined, soon("the API"));
     await until(async () => (await mesh.servedRoot()) !== undefined, soon("ca"));
-    const root = (await mesh.servedRoot()) ?? "";
-    const world: World = { mesh, stores, connected, files: new Map(), written: new Map(), endpoint: 1, root, random };
+    await until(() => mesh.root.renew(), soon("a certificate"));
+    const world: World = { mesh, stores, connected, files: new Map(), written: new Map(), endpoint: 1, random };
     for (let round = 1; round <= rounds; round++) {
       const result = await runRound(world, plans?.[round - 1] ?? planRound(random));
       results.push(result);

@@ -1,7 +1,7 @@
 /** `admits` by cases of Istio's reference; against a real Envoy by `real/random`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { admits, type Policy, type PolicyRequest } from "./policy.ts";
+import { admits, admitsConnection, type Policy, type PolicyRequest } from "./policy.ts";
 
 const get: PolicyRequest = {
   method: "GET",
@@ -39,6 +39,43 @@ const cases: readonly (readonly [name: string, policies: readonly Policy[], want
   ["headers that are there", [when({ notValues: ["*"] })], false],
 ];
 for (const [name, policies, want] of cases) test(name, () => assert.equal(admits(policies, get), want));
+
+const known: PolicyRequest = {
+  ...get,
+  port: 80,
+  peer: { trustDomain: "old.domain", namespace: "shop", account: "a" },
+  claims: { iss: "one", sub: "s1", aud: ["web", "api"], role: "admin" },
+};
+const mesh = { namespace: "shop", trustDomains: ["cluster.local", "old.domain"] };
+const whenKey = (key: string, values: readonly string[]): Policy => ({
+  action: "ALLOW",
+  rules: [{ when: [{ key, values }] }],
+});
+const ofIdentities: readonly (readonly [name: string, policy: Policy, want: boolean])[] = [
+  ["principals of an alias of the trust domain", from({ principals: ["cluster.local/ns/shop/sa/a"] }), true],
+  ["patterns that name no account in full", from({ principals: ["cluster.local/ns/shop/*"] }), false],
+  ["namespaces by prefix", from({ namespaces: ["sh*"] }), true],
+  ["accounts of the policy's namespace", from({ serviceAccounts: ["a"] }), true],
+  ["accounts of another namespace", from({ serviceAccounts: ["other/a"] }), false],
+  ["principals of tokens", from({ requestPrincipals: ["one/*"] }), true],
+  ["one claim of a list", whenKey("request.auth.audiences", ["api"]), true],
+  ["claims by name", whenKey("request.auth.claims[role]", ["a*"]), true],
+  ["claims that are not there", whenKey("request.auth.claims[team]", ["*"]), false],
+  ["ports", to({ ports: ["80"] }), true],
+  ["ports of conditions", whenKey("destination.port", ["81"]), false],
+];
+for (const [name, policy, want] of ofIdentities) test(name, () => assert.equal(admits([policy], known, mesh), want));
+
+test("on a port that is not HTTP, a rule that asks for requests admits nothing", () => {
+  assert.equal(admitsConnection([to({ methods: ["GET"] })], known, mesh), false);
+  assert.equal(admitsConnection([from({ namespaces: ["shop"] })], known, mesh), true);
+});
+
+test("and one to DENY is read without what it asks of them", () => {
+  const rules = [{ to: [{ operation: { methods: ["GET"], ports: ["80"] } }] }];
+  assert.equal(admitsConnection([{ action: "DENY", rules }], known, mesh), false);
+  assert.equal(admitsConnection([{ action: "DENY", rules }], { ...known, port: 81 }, mesh), true);
+});
 
 test("conditions that are not evaluated are refused", () => {
   const rules = [{ when: [{ key: "source.ip", values: ["127.0.0.1"] }] }];

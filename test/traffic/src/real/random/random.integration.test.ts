@@ -8,10 +8,10 @@ import { after, it } from "node:test";
 import { checkAsyncProperty, fc } from "@flotilla/testkit";
 import { admits } from "../../simulate/policy.ts";
 import type { Answer } from "../client.ts";
-import { RandomLab } from "./lab.ts";
+import { PlainLab } from "./plain-lab.ts";
 import { round } from "./rounds.ts";
 
-const lab = await RandomLab.start();
+const lab = await PlainLab.start();
 after(() => lab[Symbol.asyncDispose]());
 
 /** As `Caller` names targets. */
@@ -59,5 +59,5 @@ it("routes and policies decide in Envoy as the evaluator has it", async (t) => {
   );
   t.diagnostic(`${done.rounds} rounds, ${done.requests} requests to a route and to a workload`);
   t.diagnostic(`${done.refused} refused; routes led to ${[...done.routes].sort().join(", ")}`);
-  assert.deepEqual(await lab.rejections(), []);
+  assert.deepEqual(await lab.envoy.rejections(), []);
 });

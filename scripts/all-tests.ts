@@ -1,6 +1,7 @@
 /**
  * `npm test`: every check of the project, each a step with its own time limit. All steps run, a
- * failed one does not stop the others; the last line counts tests in a form CI reads.
+ * failed one does not stop the others; the last line counts tests in a form CI reads. Steps that compute on one processor run two at
+ * a time, and what they print is shown when they end; the others, which use all processors, run by themselves.
  */
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -11,6 +12,8 @@ interface Step {
   readonly name: string;
   readonly command: readonly string[];
   readonly minutes: number;
+  /** Uses all processors, or changes files that others read. */
+  readonly isAlone?: boolean;
 }
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -21,15 +24,15 @@ const steps: readonly Step[] = [
   { name: "unused", command: ["knip", "--no-progress", "--no-config-hints"], minutes: 3 },
   { name: "house", command: ["node", "scripts/house.ts"], minutes: 2 },
   { name: "boundaries", command: ["node", "scripts/check-boundaries.ts"], minutes: 3 },
-  { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10 },
   { name: "supply", command: ["node", "scripts/supply.ts"], minutes: 2 },
-  { name: "docs", command: ["node", "scripts/check-docs.ts"], minutes: 1 },
+  { name: "docs", command: ["node", "scripts/check-docs.ts"], minutes: 3 },
   { name: "deployment files", command: ["node", "scripts/check-deployment.ts"], minutes: 2 },
-  { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15 },
+  { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10, isAlone: true },
+  { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15, isAlone: true },
   { name: "fuzz", command: ["node", "scripts/fuzz.ts", "--seconds", "3"], minutes: 5 },
   { name: "conformance", command: ["node", "test/conformance/src/main.ts", "--floors"], minutes: 15 },
-  { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40 },
-  { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35 },
+  { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40, isAlone: true },
+  { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35, isAlone: true },
 ];
 
 interface Outcome {
@@ -40,44 +43,63 @@ interface Outcome {
   readonly seconds: number;
 }
 
-/** The step that runs, in a process group of its own: it ends with this process when a signal or its launcher ends that. */
-let running: number | undefined;
+/** The steps that run, each in a process group of its own: they end with this process when a signal or its launcher ends that. */
+const running = new Set<number>();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => endWith(signal));
 process.on("disconnect", () => endWith("SIGTERM"));
 process.channel?.unref();
 
 const wanted = process.argv.slice(2);
-const outcomes: Outcome[] = [];
-for (const step of steps) {
-  if (wanted.length === 0 || wanted.includes(step.name)) outcomes.push(await runStep(step));
-}
+const outcomes = await runSteps(steps.filter(({ name }) => wanted.length === 0 || wanted.includes(name)));
 report(outcomes);
 
-async function runStep({ name, command, minutes }: Step): Promise<Outcome> {
-  process.stdout.write(`\n=== ${name}\n`);
+/** In their order; the outcomes too. */
+async function runSteps(all: readonly Step[]): Promise<readonly Outcome[]> {
+  const started: Promise<Outcome>[] = [];
+  const open = new Set<Promise<Outcome>>();
+  for (const step of all) {
+    while (open.size >= (step.isAlone === true ? 1 : 2)) await Promise.race(open);
+    const run = runStep(step);
+    started.push(run);
+    open.add(run);
+    void run.then(() => open.delete(run));
+    if (step.isAlone === true) await run;
+  }
+  return Promise.all(started);
+}
+
+async function runStep({ name, command, minutes, isAlone = false }: Step): Promise<Outcome> {
+  const shown: (string | Buffer)[] = [];
+  const show = (text: string | Buffer) => {
+    if (isAlone) process.stdout.write(text);
+    else shown.push(text);
+  };
+  show(`\n=== ${name}\n`);
   const started = performance.now();
   const [program = "", ...args] = command;
-  const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"], detached: true });
+  const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {
-    process.stdout.write(chunk);
+    show(chunk);
     output = (output + chunk.toString()).slice(-4000);
   });
-  running = child.pid;
+  child.stderr.on("data", show);
+  if (child.pid !== undefined) running.add(child.pid);
   const killAll = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
   const timer = setTimeout(() => {
-    process.stdout.write(`step ${name} did not end within ${minutes} minutes\n`);
+    show(`step ${name} did not end within ${minutes} minutes\n`);
     killAll();
   }, minutes * 60_000);
   const code = await new Promise<number | null>((resolve) => {
     child.once("error", (error) => {
-      process.stdout.write(`${error.message}\n`);
+      show(`${error.message}\n`);
       resolve(null);
     });
     child.once("close", resolve);
   });
   clearTimeout(timer);
-  running = undefined;
+  if (child.pid !== undefined) running.delete(child.pid);
+  for (const text of shown) process.stdout.write(text);
   const counts = /^(\d+) passed, (\d+) failed/m.exec(output);
   const [passed, failed] =
     counts === null ? [code === 0 ? 1 : 0, code === 0 ? 0 : 1] : [Number(counts[1]), Number(counts[2])];
@@ -86,7 +108,7 @@ async function runStep({ name, command, minutes }: Step): Promise<Outcome> {
 }
 
 function endWith(signal: "SIGINT" | "SIGTERM" | "SIGHUP"): never {
-  if (running !== undefined) process.kill(-running, "SIGKILL");
+  for (const pid of running) process.kill(-pid, "SIGKILL");
   process.exit(128 + constants.signals[signal]);
 }
 

@@ -6,7 +6,8 @@
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { findTestFiles, root } from "./tests/find-files.ts";
-import { limits, runPlanned, unitGroups } from "./tests/plan.ts";
+import { readLastRun, writeLastRun } from "./tests/last-run.ts";
+import { limits, rules, runPlanned, unitGroups } from "./tests/plan.ts";
 import { type FileOutcome, runTestGroup } from "./tests/run-file.ts";
 import { runFailedAgain, type SecondRuns } from "./tests/second-run.ts";
 
@@ -21,11 +22,15 @@ const first: FileOutcome[] = [];
 const groups = new Map(
   (kind === "unit" ? unitGroups(files) : files.map((file) => [file])).map((some) => [some[0] ?? "", some]),
 );
+const lastRun = readLastRun();
 await runPlanned(
   [...groups.keys()],
   atOnce,
   async (key) => void first.push(...(await runGroup(groups.get(key) ?? []))),
+  rules,
+  (key) => groups.get(key)?.reduce((sum, file) => sum + (lastRun.get(file) ?? Number.POSITIVE_INFINITY), 0),
 );
+writeLastRun(new Map(first.map(({ file, seconds }) => [relative(root, file), seconds])));
 // Unit tests depend on no clock and no other process: what fails there is a defect at once.
 const again = kind === "integration" ? await runFailedAgain(first, (file) => run(relative(root, file))) : undefined;
 report(again ?? { outcomes: first, unsteady: [] });

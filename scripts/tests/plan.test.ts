@@ -7,7 +7,12 @@ import { findTestFiles, root } from "./find-files.ts";
 import { limits, ownProcess, type Rules, rules, runPlanned, unitGroups } from "./plan.ts";
 
 /** The files that ran, each with those that ran beside it when it began. */
-async function runs(files: readonly string[], atOnce: number, given: Rules): Promise<readonly (readonly string[])[]> {
+async function runs(
+  files: readonly string[],
+  atOnce: number,
+  given: Rules,
+  seconds: Readonly<Record<string, number>> = {},
+): Promise<readonly (readonly string[])[]> {
   const running = new Set<string>();
   const seen: (readonly string[])[] = [];
   const run = async (file: string) => {
@@ -16,7 +21,7 @@ async function runs(files: readonly string[], atOnce: number, given: Rules): Pro
     for (let turn = 0; turn < 5; turn++) await Promise.resolve();
     running.delete(file);
   };
-  await runPlanned(files, atOnce, run, given);
+  await runPlanned(files, atOnce, run, given, (file) => seconds[file]);
   return seen;
 }
 
@@ -26,6 +31,8 @@ const cases: readonly {
   readonly files: readonly string[];
   readonly atOnce: number;
   readonly rules: Rules;
+  /** Of the last run. */
+  readonly seconds?: Readonly<Record<string, number>>;
   readonly runs: readonly (readonly string[])[];
 }[] = [
   { name: "no file", files: [], atOnce: 2, rules: none, runs: [] },
@@ -51,11 +58,27 @@ const cases: readonly {
     rules: { shared: {}, alone: { c: "time" } },
     runs: [["b"], ["a", "b"], ["c"]],
   },
+  {
+    name: "those that took longest begin, after those that have not run yet",
+    files: ["a", "b", "c", "d"],
+    atOnce: 1,
+    rules: none,
+    seconds: { a: 2, b: 1, d: 3 },
+    runs: [["c"], ["d"], ["a"], ["b"]],
+  },
+  {
+    name: "those that share something count with all that wait for them",
+    files: ["a", "b", "c"],
+    atOnce: 1,
+    rules: { shared: { port: ["a", "b"] }, alone: {} },
+    seconds: { a: 2, b: 2, c: 3 },
+    runs: [["b"], ["a"], ["c"]],
+  },
 ];
 
 describe("the plan of a run", () => {
-  for (const { name, files, atOnce, rules: given, runs: expected } of cases)
-    it(name, async () => assert.deepEqual(await runs(files, atOnce, given), expected));
+  for (const { name, files, atOnce, rules: given, seconds, runs: expected } of cases)
+    it(name, async () => assert.deepEqual(await runs(files, atOnce, given, seconds), expected));
 
   it("names files that there are", async () => {
     const files = (await findTestFiles("integration")).map((file) => relative(root, file));

@@ -66,20 +66,36 @@ export const rules: Rules = {
   alone: {},
 };
 
+/** How long a file took in the last run; undefined for one that has not run yet. */
+export type SecondsOf = (file: string) => number | undefined;
+
 /**
- * Runs each file once, at most `atOnce` beside each other. Those that run alone come last. The others go from the last to the first:
- * the files of test/ take longest, and one that begins late would run by itself at the end.
+ * Runs each file once, at most `atOnce` beside each other. Those that run alone come last. Of the others those that take longest begin, so
+ * that none of them runs by itself at the end; files of a rule count with all that wait for them. Files that have not run yet come before,
+ * from the last to the first: those of test/ take longest.
  */
 export async function runPlanned(
   files: readonly string[],
   atOnce: number,
   run: (file: string) => Promise<void>,
   { shared, alone }: Rules = rules,
+  secondsOf: SecondsOf = () => undefined,
 ): Promise<void> {
   const isAlone = (file: string) => alone[file] !== undefined;
   const disturb = (one: string, two: string) =>
     isAlone(one) || isAlone(two) || Object.values(shared).some((some) => some.includes(one) && some.includes(two));
-  const waiting = [...files.filter((file) => !isAlone(file)).toReversed(), ...files.filter(isAlone)];
+  const weights = new Map(files.map((file) => [file, weightOf(file, files, shared, secondsOf)]));
+  const byWeight = (one: string, two: string) => {
+    const [first = 0, second = 0] = [weights.get(one), weights.get(two)];
+    return first === second ? 0 : second > first ? 1 : -1;
+  };
+  const waiting = [
+    ...files
+      .filter((file) => !isAlone(file))
+      .toReversed()
+      .toSorted(byWeight),
+    ...files.filter(isAlone),
+  ];
   const running = new Map<string, Promise<string>>();
   while (waiting.length + running.size > 0) {
     const at = waiting.findIndex((file) => ![...running.keys()].some((other) => disturb(file, other)));
@@ -91,4 +107,9 @@ export async function runPlanned(
         );
     } else running.delete(await Promise.race(running.values()));
   }
+}
+
+function weightOf(file: string, files: readonly string[], shared: Rules["shared"], secondsOf: SecondsOf): number {
+  const others = Object.values(shared).find((some) => some.includes(file)) ?? [file];
+  return others.reduce((sum, one) => sum + (files.includes(one) ? (secondsOf(one) ?? Number.POSITIVE_INFINITY) : 0), 0);
 }

@@ -42,6 +42,7 @@ export {
   ageMs,
   type BackoffOptions,
   backoff,
+  coalesced,
   delay,
   delayByWallClock,
   orAborted,

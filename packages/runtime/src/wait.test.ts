@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { aborted, backoff, delay, orAborted, until, Wakeup } from "./index.ts";
+import { aborted, backoff, coalesced, delay, orAborted, until, Wakeup } from "./index.ts";
 import { ageMs, delayByWallClock } from "./wait.ts";
 
 describe("waiting", () => {
@@ -20,6 +20,21 @@ describe("waiting", () => {
       code: "WAIT_EXPIRED",
       message: /5 ms for the server; last failure: connection refused/,
     });
+  });
+
+  it("is done once for many calls, again for a later one, and not after the end", async () => {
+    const stop = new AbortController();
+    let done = 0;
+    const call = coalesced(() => void done++, 5, stop.signal);
+    for (let calls = 0; calls < 1_000; calls++) call();
+    assert.equal(done, 0);
+    await until(() => done === 1, { withinMs: 1_000, what: "the first" });
+    call();
+    await until(() => done === 2, { withinMs: 1_000, what: "the second" });
+    call();
+    stop.abort();
+    await delay(20);
+    assert.equal(done, 2);
   });
 
   it("ends with the signal", async () => {

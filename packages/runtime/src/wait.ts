@@ -12,6 +12,19 @@ export async function delay(ms: number, stop?: AbortSignal): Promise<void> {
   }
 }
 
+/** Calls `work` `ms` after the first call, once for all calls that come until then; not after `stop` has fired. */
+export function coalesced(work: () => void, ms: number, stop: AbortSignal): () => void {
+  let isPlanned = false;
+  return () => {
+    if (isPlanned) return;
+    isPlanned = true;
+    void delay(ms, stop).then(() => {
+      isPlanned = false;
+      if (!stop.aborted) work();
+    });
+  };
+}
+
 /** How long to wait and how often to check, in milliseconds. */
 export interface UntilOptions {
   readonly withinMs: number;

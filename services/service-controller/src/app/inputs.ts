@@ -35,7 +35,7 @@ export interface Inputs extends AsyncDisposable {
 export async function openInputs(service: RegistryService, options: InputOptions): Promise<Inputs> {
   const { settings, log, failures } = service;
   const { bus, problems, metrics } = options;
-  const onProblems = () => problems.note();
+  const onProblems = problems.note;
   const cluster = await clusterOf(settings);
   const ofKubernetes = kubernetes(cluster, settings, metrics, log, onProblems);
   const clusters = () => ofKubernetes.flatMap((source) => source.clusters());

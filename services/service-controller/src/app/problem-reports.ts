@@ -1,6 +1,6 @@
 /** Reports what is refused or wrong in part: in the log, the metrics and on the readiness page. */
 import type { ClusterRegistries } from "@flotilla/registry";
-import { delay, type Gauge } from "@flotilla/runtime";
+import { coalesced, delay, type Gauge } from "@flotilla/runtime";
 import { ProblemLog } from "@flotilla/sources";
 import { type ListedProblem, listProblems } from "../debug/registry-pages.ts";
 import type { RegistryService } from "../settings.ts";
@@ -14,6 +14,8 @@ export interface ReportOptions {
 
 /** What is wrong with objects in force is found by looking at all of them: too much for each change. */
 const everyMs = 2_000;
+/** What changes in a source is reported once for all changes that come meanwhile, and behind the change on its way to proxies. */
+const reportAfterMs = 100;
 
 /** Sources report what they refuse while they are opened, each as soon as it is added. */
 export class ProblemReports {
@@ -21,10 +23,13 @@ export class ProblemReports {
   readonly #options: ReportOptions;
   readonly #known = new ProblemLog();
   readonly #reporting: Reporting[] = [];
+  /** Problems may be different now. */
+  readonly note: () => void;
 
   constructor(service: RegistryService, options: ReportOptions) {
     this.#service = service;
     this.#options = options;
+    this.note = coalesced(() => this.#report(), reportAfterMs, service.stop);
   }
 
   add(...reporting: readonly (Reporting | undefined)[]): void {
@@ -35,8 +40,7 @@ export class ProblemReports {
     return listProblems(this.#reporting, this.#options.registry);
   }
 
-  /** Problems may be different now. */
-  note(): void {
+  #report(): void {
     const { health, log } = this.#service;
     const refused = this.list();
     const { appeared, over } = this.#known.update(refused);
@@ -52,7 +56,7 @@ export class ProblemReports {
     const { stop } = this.#service;
     while (!stop.aborted) {
       await delay(everyMs, stop);
-      if (!stop.aborted) this.note();
+      if (!stop.aborted) this.#report();
     }
   }
 }

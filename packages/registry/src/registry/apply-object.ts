@@ -2,7 +2,16 @@
  * One changed object, put among those that are known: whatever depended on what it was, or depends on what it is, has to be
  * computed again.
  */
-import { apiGroup, type Config, type ConfigKey, type KubeObject, type Labels, ownValue } from "@flotilla/model";
+import {
+  apiGroup,
+  type Config,
+  type ConfigKey,
+  type KubeObject,
+  type Labels,
+  ownValue,
+  type TextOf,
+  textCodec,
+} from "@flotilla/model";
 import type { ConsulServiceKey } from "../consul.ts";
 import { networkLabel } from "../convert/endpoint-traits.ts";
 import { slicesOfEndpoints } from "../convert/endpoints-object.ts";
@@ -110,6 +119,8 @@ function applySlice({ objects, dirty }: Intake, name: string, slice: KubeEndpoin
   dirty.slice(name, slice);
 }
 
+export const entryHost = textCodec("EntryHost", "|", ["namespace", "host"]);
+
 /** The keys that must be computed again after a change. */
 export class Dirty {
   readonly services = new Set<ObjectName>();
@@ -122,8 +133,8 @@ export class Dirty {
   readonly entries = new Set<ObjectName>();
   /** Gateways of the Gateway API. */
   readonly gateways = new Set<ObjectName>();
-  /** `namespace|host` of ServiceEntries. */
-  readonly hosts = new Set<string>();
+  /** Of ServiceEntries. */
+  readonly hosts = new Set<TextOf<typeof entryHost>>();
   /** Services of Consul by their text. */
   readonly consul = new Map<string, ConsulServiceKey>();
   /** Services of the registry file by their text. */
@@ -183,7 +194,7 @@ export class Dirty {
   entry(name: ObjectName, entry: Config | undefined): void {
     this.entries.add(name);
     for (const host of (entry?.spec as ServiceEntrySpec | undefined)?.hosts ?? []) {
-      this.hosts.add(`${namespaceOf(name)}|${host}`);
+      this.hosts.add(entryHost.write({ namespace: namespaceOf(name), host }));
     }
   }
 
@@ -201,7 +212,7 @@ export class Dirty {
     for (const name of objects.entriesIn.get(namespace)) {
       const spec = objects.serviceEntries.get(name)?.spec as ServiceEntrySpec | undefined;
       if (!selects(spec?.workloadSelector?.labels, labels)) continue;
-      for (const host of spec?.hosts ?? []) this.hosts.add(`${namespace}|${host}`);
+      for (const host of spec?.hosts ?? []) this.hosts.add(entryHost.write({ namespace, host }));
     }
   }
 

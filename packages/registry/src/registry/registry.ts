@@ -29,6 +29,7 @@ import {
   applyObject,
   applyWorkloadEntry,
   Dirty,
+  entryHost,
   isGatewayObject,
   isRegistryObject,
 } from "./apply-object.ts";
@@ -227,8 +228,8 @@ export class Registry {
       const ofSet = { shard, namespace, hostname: clusterSetHostname };
       update.endpoints(ofSet, this.#kubernetes.isImported(name) ? endpoints : []);
     }
-    for (const host of dirty.hosts) {
-      const [namespace = "", hostname = ""] = host.split("|");
+    for (const text of dirty.hosts) {
+      const { namespace, host: hostname } = entryHost.read(text);
       const key = { shard: this.#external.shard, namespace, hostname };
       update.endpoints(key, this.#external.endpoints(namespace, hostname, context));
     }

@@ -11,6 +11,8 @@ import {
   type CredentialReference,
   configKeyText,
   credentialReferences,
+  type TextOf,
+  textCodec,
   withoutRootSuffix,
 } from "@flotilla/model";
 import { TimeSlice, Wakeup } from "@flotilla/runtime";
@@ -166,9 +168,9 @@ function isCredential({ kind }: Pick<ConfigKey, "kind">): boolean {
 }
 
 class CredentialUses {
-  readonly #references = new Map<ConfigKeyText, readonly string[]>();
+  readonly #references = new Map<ConfigKeyText, readonly CredentialText[]>();
   /** How many objects have a reference of this text. */
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Map<CredentialText, number>();
   /** Namespaces of what there is, by kind and name. */
   readonly #namespaces = new Map<string, Set<string>>();
 
@@ -207,8 +209,8 @@ class CredentialUses {
   }
 
   /** Roots may be in an object of their own, beside the key pair. */
-  #meant(reference: string): readonly ConfigKey[] {
-    const [kind = "", namespace = "", name = ""] = reference.split("/");
+  #meant(reference: CredentialText): readonly ConfigKey[] {
+    const { kind, namespace, name } = credentialText.read(reference);
     return [name, `${name}-cacert`].flatMap((one) =>
       [...(this.#namespaces.get(`${kind}/${one}`) ?? [])].flatMap((where) =>
         namespace === "" || namespace === where ? [{ kind, namespace: where, name: one }] : [],
@@ -218,8 +220,11 @@ class CredentialUses {
 }
 
 /** Without a namespace, any: proxies that a Gateway selects may be in another one than the Gateway. */
-function referenceText({ kind, namespace = "", name }: CredentialReference | ConfigKey): string {
-  return `${kind}/${namespace}/${name}`;
+const credentialText = textCodec("CredentialReference", "/", ["kind", "namespace", "name"]);
+type CredentialText = TextOf<typeof credentialText>;
+
+function referenceText({ kind, namespace = "", name }: CredentialReference | ConfigKey): CredentialText {
+  return credentialText.write({ kind, namespace, name });
 }
 
 function referencesOf({ key: { kind, namespace }, spec }: Config): readonly CredentialReference[] {

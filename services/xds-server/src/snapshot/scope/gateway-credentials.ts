@@ -3,7 +3,7 @@ import { isGranted } from "@flotilla/gateway-api";
 import { parseCredentialName, withoutRootSuffix } from "@flotilla/model";
 import type { Gateway } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { query, type View } from "../view.ts";
-import type { GatewayName, GatewayServer } from "./gateway-merge.ts";
+import { type GatewayName, type GatewayServer, gatewayName } from "./gateway-merge.ts";
 import { gatewayServers, selectedGateways } from "./gateways.ts";
 import { clientCredentials, referenceGrants } from "./kubernetes-gateways.ts";
 
@@ -30,14 +30,14 @@ export const clientCredential = query<string>("client-credential", (view) => {
 
 /** Of one that listeners of the Gateway API stand for, the references are granted already: others are left out of it. */
 function isWritten(view: View, gateway: GatewayName): boolean {
-  const [namespace = "", name = ""] = gateway.split("/");
+  const { namespace, name } = gatewayName.read(gateway);
   return view.config<Gateway>("Gateway", namespace, name) !== undefined;
 }
 
 function mayRefer(view: View, gateway: GatewayName, resource: string): boolean {
   const { namespace: own } = view.proxy;
   const { namespace = "", object = "" } = parseCredentialName(resource) ?? {};
-  if (namespace === own) return gateway.startsWith(`${own}/`);
+  if (namespace === own) return gatewayName.read(gateway).namespace === own;
   const to = { group: "", kind: "Secret", namespace, name: withoutRootSuffix(object) };
   return isGranted({ from: { kind: "Gateway", namespace: own }, to }, (home) => view.row(referenceGrants, home));
 }

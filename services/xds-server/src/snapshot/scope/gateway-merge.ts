@@ -20,9 +20,15 @@ export interface GatewayServer {
   readonly server: Server;
 }
 
+/** A host of a server, and the namespace that it is limited to. */
+export function serverHost(text: string): { readonly namespace: string | undefined; readonly host: string } {
+  const slash = text.indexOf("/");
+  return { namespace: slash < 0 ? undefined : text.slice(0, slash), host: text.slice(slash + 1) };
+}
+
 /** Without the namespace that it is limited to. */
-export function plainHost(host: string): string {
-  return host.slice(host.indexOf("/") + 1);
+export function plainHost(text: string): string {
+  return serverHost(text).host;
 }
 
 export interface GatewayListener {

@@ -3,7 +3,15 @@
  * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
 import { hasGatewaySemantics, meshGateway, type RouteVirtualService } from "@flotilla/gateway-api";
-import { type Config, compareByAge, equalJson, hostCovers, hostsOverlap, textCodec } from "@flotilla/model";
+import {
+  type Config,
+  compareByAge,
+  equalJson,
+  hostCovers,
+  hostsOverlap,
+  type TextOf,
+  textCodec,
+} from "@flotilla/model";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
@@ -127,6 +135,7 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
 }
 
 const gatewayAudience = textCodec("GatewayAudience", " ", ["namespace", "gateway"]);
+type GatewayAudience = TextOf<typeof gatewayAudience>;
 
 type HeadsByGateway = ReadonlyMap<string, readonly Config<VirtualServiceHead>[]>;
 
@@ -165,25 +174,28 @@ function partsFor(view: View, gateway: string): readonly RoutePart[] {
 }
 
 /**
- * The VirtualServices that concern a gateway and are visible to a namespace (`namespace gateway`): private ones and
+ * The VirtualServices that concern a gateway and are visible to a namespace: private ones and
  * routes of its own, those exported to it, those of everybody; each oldest first.
  */
-const virtualServicesFor = query<readonly VirtualServiceHead[], string>("virtual-services-for", (view, argument) => {
-  const [namespace = "", gateway = ""] = argument.split(" ");
-  const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
-  for (const head of view.read(headsOfGateway, gateway)) {
-    const reach = reachOf(head.exportTo, head.namespace, namespace);
-    const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
-    if (reach === "own" || isOwnRoute) own.push(head);
-    else if (reach === "named") named.push(head);
-    else if (reach === "everyone") everyone.push(head);
-  }
-  return [...own, ...named, ...everyone];
-});
+const virtualServicesFor = query<readonly VirtualServiceHead[], GatewayAudience>(
+  "virtual-services-for",
+  (view, text) => {
+    const { namespace, gateway } = gatewayAudience.read(text);
+    const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
+    for (const head of view.read(headsOfGateway, gateway)) {
+      const reach = reachOf(head.exportTo, head.namespace, namespace);
+      const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
+      if (reach === "own" || isOwnRoute) own.push(head);
+      else if (reach === "named") named.push(head);
+      else if (reach === "everyone") everyone.push(head);
+    }
+    return [...own, ...named, ...everyone];
+  },
+);
 
 /** The VirtualServices that a router follows for one of its Gateways, in order of precedence. */
 export function gatewayVirtualServices(view: View, gateway: GatewayName): readonly VirtualServiceHead[] {
-  return view.read(virtualServicesFor, `${view.proxy.namespace} ${gateway}`);
+  return view.read(virtualServicesFor, gatewayAudience.write({ namespace: view.proxy.namespace, gateway }));
 }
 
 /** Hosts that the routes of a Gateway send traffic to, whoever may see the VirtualServices. */

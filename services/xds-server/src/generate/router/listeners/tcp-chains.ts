@@ -5,7 +5,12 @@ import { hostCovers, hostsOverlap, sniName } from "@flotilla/model";
 import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { destinationRuleOf } from "../../../snapshot/scope/destination-rules.ts";
-import { type GatewayName, type GatewayServer, passesTlsThrough } from "../../../snapshot/scope/gateway-merge.ts";
+import {
+  type GatewayName,
+  type GatewayServer,
+  passesTlsThrough,
+  serverHost,
+} from "../../../snapshot/scope/gateway-merge.ts";
 import { visibleServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../../snapshot/scope/unknown-destinations.ts";
 import { virtualService } from "../../../snapshot/scope/virtual-service.ts";
@@ -94,10 +99,9 @@ function boundVirtualServices(view: View, { gateway, hosts }: GatewayServer): re
   return gatewayVirtualServices(view, gateway)
     .filter(({ isLayer4 }) => isLayer4)
     .filter((head) =>
-      hosts.some((host) => {
-        const [home, name] = host.split("/");
-        if (name !== undefined && home !== head.namespace) return false;
-        return head.hosts.some((other) => hostsOverlap(name ?? host, other));
+      hosts.some((text) => {
+        const { namespace = head.namespace, host } = serverHost(text);
+        return namespace === head.namespace && head.hosts.some((other) => hostsOverlap(host, other));
       }),
     )
     .flatMap(({ name }) => {

@@ -2,8 +2,8 @@
  * Which virtual hosts a route configuration of a router has: one for each host that a server and a VirtualService of its Gateway
  * share. Names and reach only, no routes: those change more often.
  */
-import { compareSpecificity, compareText, hostCovers } from "@flotilla/model";
-import { type GatewayName, type GatewayServer, plainHost } from "../../../snapshot/scope/gateway-merge.ts";
+import { type Branded, compareSpecificity, compareText, hostCovers } from "@flotilla/model";
+import { type GatewayName, type GatewayServer, plainHost, serverHost } from "../../../snapshot/scope/gateway-merge.ts";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { misdirectedHosts } from "../../../snapshot/scope/misdirected-hosts.ts";
 import { gatewayVirtualServices, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
@@ -26,8 +26,10 @@ export interface RouterHost {
   readonly isMisdirected?: true;
 }
 
+export type RouterHostText = Branded<"RouterHost">;
+
 /** The virtual hosts of a route configuration, ordered by name. */
-export const routerHostPlan = query<readonly string[], string>("router-host-plan", (view, routeName) => {
+export const routerHostPlan = query<readonly RouterHostText[], string>("router-host-plan", (view, routeName) => {
   const { routes, http3Routes } = view.read(mergedGateways);
   const servers = routes.get(routeName) ?? [];
   const hosts = sharedHosts(view, servers, http3Routes.has(routeName));
@@ -62,11 +64,11 @@ function elsewhere({ misdirected, servers, hosts, port }: Elsewhere): readonly R
   ];
 }
 
-function planText(host: RouterHost): string {
-  return JSON.stringify(host);
+function planText(host: RouterHost): RouterHostText {
+  return JSON.stringify(host) as RouterHostText;
 }
 
-export function parseRouterHost(text: string): RouterHost {
+export function parseRouterHost(text: RouterHostText): RouterHost {
   return JSON.parse(text) as RouterHost;
 }
 
@@ -128,10 +130,9 @@ function routesOf(
 function hostsByNamespace(hosts: readonly string[]): (namespace: string) => readonly string[] {
   const known = new Map<string, readonly string[]>();
   const hostsOf = (namespace: string) =>
-    hosts.flatMap((host) => {
-      const [home, name] = host.split("/");
-      if (name === undefined) return [host];
-      return home === namespace ? [name] : [];
+    hosts.flatMap((text) => {
+      const { namespace: home = namespace, host } = serverHost(text);
+      return home === namespace ? [host] : [];
     });
   return (namespace) => {
     const found = known.get(namespace) ?? hostsOf(namespace);

@@ -8,10 +8,10 @@ import { query } from "../../../snapshot/view.ts";
 import { type Encoded, encodedElement, sameVersion } from "../../encode/encoded.ts";
 import { virtualHostsField } from "../../envoy/routes/route-configuration.ts";
 import { encodedVirtualServiceRoutes } from "../../select/virtual-service-routes.ts";
-import { parseRouterHost } from "./virtual-host-plan.ts";
+import { parseRouterHost, type RouterHostText } from "./virtual-host-plan.ts";
 
 /** By the text of its plan: an element of its route configuration's field. Routes that take everything come last. */
-export const encodedRouterHost = query<Encoded, string>(
+export const encodedRouterHost = query<Encoded, RouterHostText>(
   "router-virtual-host",
   (view, text) => {
     const { name, domains, routes, redirects, countsAttempts, isMisdirected } = parseRouterHost(text);

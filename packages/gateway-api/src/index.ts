@@ -22,6 +22,8 @@ export {
   type GatewayClassSettings,
   gatewayClassSettings,
   rulesOfController,
+  type ServedClass,
+  servedClass,
 } from "./gateway-classes.ts";
 export {
   type GatewayLookups,

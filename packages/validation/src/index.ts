@@ -6,5 +6,6 @@ export type { PatchValueCheck } from "./semantic/envoy-filter.ts";
 export { validateMeshConfig } from "./semantic/mesh-config.ts";
 export { validateProxyConfig } from "./semantic/mesh-default-config.ts";
 export { validateMeshNetworks } from "./semantic/mesh-networks.ts";
+export type { GatewayRole, ServedIngress, ServedKinds } from "./semantic/shared/served-kinds.ts";
 export { durationMs } from "./semantic/shared/values.ts";
 export { createValidator, isEnvoyFilter } from "./validate-object.ts";

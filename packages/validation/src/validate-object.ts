@@ -8,13 +8,22 @@ import { validateAuthorizationPolicy } from "./semantic/authorization-policy.ts"
 import { validateDestinationRule } from "./semantic/destination-rule.ts";
 import { type PatchValueCheck, patchValueProblems, validateEnvoyFilter } from "./semantic/envoy-filter.ts";
 import { validateGateway } from "./semantic/gateway.ts";
+import {
+  validateBackendTlsPolicy,
+  validateBackendTrafficPolicy,
+  validateInferencePool,
+  validateReferenceGrant,
+} from "./semantic/gateway-policies.ts";
 import { validateGatewayRoute } from "./semantic/gateway-route.ts";
+import { validateIngress } from "./semantic/ingress.ts";
+import { validateGatewayClass, validateKubernetesGateway, validateListenerSet } from "./semantic/kubernetes-gateway.ts";
 import { validatePeerAuthentication } from "./semantic/peer-authentication.ts";
 import { validateProxyConfig } from "./semantic/proxy-config.ts";
 import { validateRequestAuthentication } from "./semantic/request-authentication.ts";
 import { validateServiceEntry } from "./semantic/service-entry.ts";
 import { type Field, field, isSet } from "./semantic/shared/field.ts";
 import { metadataOf, metadataProblems, type ObjectMetadata } from "./semantic/shared/metadata.ts";
+import { type ServedKinds, usualNames } from "./semantic/shared/served-kinds.ts";
 import { validateSidecar } from "./semantic/sidecar.ts";
 import { validateTelemetry } from "./semantic/telemetry.ts";
 import { validateTrafficExtension } from "./semantic/traffic-extension.ts";
@@ -26,10 +35,12 @@ import { validateWorkloadGroup } from "./semantic/workload-group.ts";
 export interface ValidatorTools {
   /** Of Envoy's messages, which take 50 MB: undefined while nobody needs them. */
   readonly patchValue?: () => PatchValueCheck | undefined;
+  /** Which Gateways and Ingresses are the mesh's, where more is known than the usual names. */
+  readonly served?: ServedKinds;
 }
 
 /** The validator keeps compiled rules: one for the life of a process is right. */
-export function createValidator({ patchValue }: ValidatorTools = {}): SchemaValidator {
+export function createValidator({ patchValue, served }: ValidatorTools = {}): SchemaValidator {
   const fits = createSchemaValidator();
   return (object, options) => {
     // The one bound on depth: the checks below, and whoever reads the object after them, go down recursively.
@@ -37,7 +48,7 @@ export function createValidator({ patchValue }: ValidatorTools = {}): SchemaVali
     if (tooDeep !== undefined) return [{ field: "", reason: `the object${tooDeep}`, severity: "error" }];
     const problems = fits(object, options);
     if (hasErrors(problems)) return problems;
-    const found = [...problems, ...validateSemantics(object)];
+    const found = [...problems, ...validateSemantics(object, served)];
     const check = isEnvoyFilter(object) && !hasErrors(found) ? patchValue?.() : undefined;
     if (check === undefined) return found;
     return [...found, ...patchValueProblems(field({ value: object, path: "" }, "spec"), check)];
@@ -70,21 +81,37 @@ const validators: Readonly<Record<string, KindValidator>> = {
   "telemetry.istio.io/Telemetry": validateTelemetry,
 };
 
+type OpenKindValidator = (spec: Field, served: ServedKinds) => readonly Problem[];
+
+/** Kinds of the Gateway API, whose metadata has no rules of Istio's. */
+const gatewayApiValidators: Readonly<Record<string, OpenKindValidator>> = {
+  "gateway.networking.k8s.io/BackendTLSPolicy": validateBackendTlsPolicy,
+  "gateway.networking.k8s.io/Gateway": validateKubernetesGateway,
+  "gateway.networking.k8s.io/GatewayClass": validateGatewayClass,
+  "gateway.networking.k8s.io/ListenerSet": validateListenerSet,
+  "gateway.networking.k8s.io/ReferenceGrant": validateReferenceGrant,
+  "gateway.networking.x-k8s.io/XBackendTrafficPolicy": validateBackendTrafficPolicy,
+  "inference.networking.k8s.io/InferencePool": validateInferencePool,
+};
+
 const gatewayRoutes: ReadonlySet<string> = new Set(["GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute"]);
 
 /**
  * What objects mean, beyond what the schema of their kind demands. Kinds without rules of their own pass. For objects that
  * fit their schema: what does not is taken for absent.
  */
-export function validateSemantics(object: JsonObject): readonly Problem[] {
+export function validateSemantics(object: JsonObject, served: ServedKinds = usualNames): readonly Problem[] {
   const { apiVersion, kind } = object;
   if (typeof apiVersion !== "string" || typeof kind !== "string") return [];
   const [group = ""] = apiVersion.split("/");
   if (group === "gateway.networking.k8s.io" && gatewayRoutes.has(kind)) return validateGatewayRoute(object);
-  const validate = ownValue(validators, `${group}/${kind}`);
-  if (validate === undefined) return [];
   const whole: Field = { value: object, path: "" };
   const spec = field(whole, "spec");
+  if (group === "networking.k8s.io" && kind === "Ingress") return validateIngress(whole, served);
+  const ofGatewayApi = ownValue(gatewayApiValidators, `${group}/${kind}`);
+  if (ofGatewayApi !== undefined) return ofGatewayApi(spec, served);
+  const validate = ownValue(validators, `${group}/${kind}`);
+  if (validate === undefined) return [];
   return [
     ...metadataProblems(whole, kind === "AuthorizationPolicy"),
     ...validate(isSet(spec) ? spec : { value: {}, path: "spec" }, metadataOf(whole)),

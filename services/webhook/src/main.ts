@@ -16,6 +16,7 @@ import { readSettings, settings as table, type WebhookService } from "./settings
 import { keepCaBundles } from "./watch/keep-ca-bundles.ts";
 import { MeshReviews } from "./watch/mesh-reviews.ts";
 import { MeshState } from "./watch/mesh-state.ts";
+import { ServedObjects } from "./watch/served-objects.ts";
 
 export interface MainOptions {
   readonly log?: Logger;
@@ -47,10 +48,11 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
 
   const reviews = new MeshReviews(settings.analyzedObjects, part("analysis"));
   const injection = followInjection(service, metrics);
-  const answer = createAnswer(service, { mesh, reviews, injection, metrics });
+  const served = new ServedObjects(() => mesh.mesh);
+  const answer = createAnswer(service, { mesh, reviews, served, injection, metrics });
   await service.runParts([
     injection.following,
-    followMesh(service, { mesh, reviews }),
+    followMesh(service, { mesh, reviews, served }),
     keepCaBundles(settings, { version, log: part("configurations"), onAttempt: metrics.configurationWritten }, stop),
     serveAdmission(service, { answer, certificate, injection, metrics, onReady }),
   ]);

@@ -1,10 +1,11 @@
 /** An object against the schema of its kind and version: structure, unknown fields, list types, CEL rules. */
 
 import { kindOf } from "@flotilla/kinds";
-import { isObject } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import schemas from "../gen/schemas.json" with { type: "json" };
 import type { Problem } from "../problem.ts";
 import { CelRules } from "./cel-rules.ts";
+import { gatewayApiSchemas } from "./gateway-api-schemas.ts";
 import { validateListTypes } from "./list-types.ts";
 import { childPath, fieldSchema, type JsonObject, type KindSchemas, type Schema } from "./schema.ts";
 import { type Finding, validateStructure } from "./structural.ts";
@@ -17,7 +18,7 @@ export interface SchemaOptions {
   readonly dropNulls?: boolean;
 }
 
-/** Checks objects of Istio's kinds; those of other kinds have no schema here and pass. */
+/** Checks objects of Istio's kinds, of the Gateway API's beside routes, and Ingresses; those of other kinds have no schema here and pass. */
 export type SchemaValidator = (object: JsonObject, options?: SchemaOptions) => readonly Problem[];
 
 const schemasByKind = schemas as unknown as Readonly<Record<string, KindSchemas>>;
@@ -29,16 +30,20 @@ export function createSchemaValidator(): SchemaValidator {
     const found = schemaOf(object);
     if (found === undefined) return [];
     if ("reason" in found) return [{ field: "apiVersion", reason: found.reason, severity: "error" }];
-    return validate(found.schema, object, options, rules);
+    return validate(found.schema, object, found.isOpen === true ? { ...options, ...openOptions } : options, rules);
   };
 }
 
-function schemaOf({
-  apiVersion,
-  kind,
-}: JsonObject): { readonly schema: Schema } | { readonly reason: string } | undefined {
+/** The cluster's definition of a kind that is not Istio's may be newer than this schema: a field that is not here has no effect. */
+const openOptions: SchemaOptions = { unknownFields: "Warn" };
+
+type FoundSchema = { readonly schema: Schema; readonly isOpen?: boolean } | { readonly reason: string };
+
+function schemaOf({ apiVersion, kind }: JsonObject): FoundSchema | undefined {
   if (typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
   const row = kindOf({ apiVersion, kind });
+  const open = row && ownValue(gatewayApiSchemas, row.name);
+  if (open !== undefined) return { schema: open, isOpen: true };
   // own key: one of our kinds
   const entry = row === undefined ? undefined : schemasByKind[row.name];
   if (entry === undefined) return undefined;

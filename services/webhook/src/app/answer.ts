@@ -11,6 +11,7 @@ import { EnvoyValues } from "../validate/envoy-values.ts";
 import { injectionDocuments } from "../watch/injection-config-map.ts";
 import type { MeshReviews } from "../watch/mesh-reviews.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
+import type { ServedObjects } from "../watch/served-objects.ts";
 
 export function followInjection(
   { settings, health, log, stop }: WebhookService,
@@ -36,13 +37,14 @@ export function followInjection(
 export interface AnswerParts {
   readonly mesh: MeshState;
   readonly reviews: MeshReviews;
+  readonly served: ServedObjects;
   readonly injection: InjectionConfigSource;
   readonly metrics: WebhookMetrics;
 }
 
 export function createAnswer(
   { settings, health, log }: WebhookService,
-  { mesh, reviews, injection, metrics }: AnswerParts,
+  { mesh, reviews, served, injection, metrics }: AnswerParts,
 ): ReturnType<typeof createRouter> {
   const { revision, platform, compliancePolicy } = settings;
   const inject = createInjectionHandler({
@@ -59,10 +61,11 @@ export function createAnswer(
   });
   const envoy = new EnvoyValues(log.child({ part: "validate" }));
   const judge = createValidationHandler({
-    validate: createValidator({ patchValue: () => envoy.check }),
+    validate: createValidator({ patchValue: () => envoy.check, served }),
     log: log.child({ part: "validate" }),
     metrics: metrics.validation,
     review: (object) => reviews.warningsOf(object),
+    concerns: served.concerns,
   });
   const validate = (request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> =>
     request.object !== undefined && isEnvoyFilter(request.object) && envoy.check === undefined

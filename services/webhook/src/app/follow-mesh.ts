@@ -1,13 +1,19 @@
 /** Follows the MeshConfig on the bus, which may be away at the start and later: what is known holds meanwhile. */
 import { connectWithHealth, readSeal } from "@flotilla/bus";
+import type { ConfigChange } from "@flotilla/model";
 import type { WebhookService } from "../settings.ts";
 import type { MeshReviews } from "../watch/mesh-reviews.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
+import type { ServedObjects } from "../watch/served-objects.ts";
 
 /** Runs until the service stops. */
 export async function followMesh(
   service: WebhookService,
-  { mesh, reviews }: { readonly mesh: MeshState; readonly reviews: MeshReviews },
+  {
+    mesh,
+    reviews,
+    served,
+  }: { readonly mesh: MeshState; readonly reviews: MeshReviews; readonly served: ServedObjects },
 ): Promise<void> {
   const { name, settings, health, metrics, stop } = service;
   const { busUrl: url, busReplicas: replicas, sealKeyFile } = settings;
@@ -18,6 +24,10 @@ export async function followMesh(
     health.setCondition("mesh", undefined);
     reviews.begin();
   };
-  const listener = { onHeard, onChange: reviews.note.bind(reviews) };
+  const onChange = (change: ConfigChange): void => {
+    served.note(change);
+    reviews.note(change);
+  };
+  const listener = { onHeard, onChange };
   await service.keepRunning("following the mesh", (until) => mesh.follow(bus, listener, until), log);
 }

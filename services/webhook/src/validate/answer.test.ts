@@ -50,6 +50,15 @@ describe("configuration", () => {
     assert.match(message ?? "", /^configuration is invalid: spec\.a.* is wrong; spec\.b.* is wrong$/);
   });
 
+  it("of another controller passes with warnings", () => {
+    const counter = { add: () => undefined };
+    const validate = () => [problem("spec.a", "error")];
+    const metrics = { passed: counter, failed: counter };
+    const judge = createValidationHandler({ validate, log: noopLogger, metrics, concerns: () => false });
+    const { allowed, warnings } = judge(request as AdmissionRequest);
+    assert.deepEqual([allowed, warnings], [true, ["spec.a: is wrong"]]);
+  });
+
   for (const operation of ["DELETE", "CONNECT"])
     it(`is not judged by ${operation}`, () =>
       assert.deepEqual(ask({ operation, object: undefined }, problem("spec", "error")), {

@@ -24,6 +24,8 @@ export interface ValidationOptions {
   readonly metrics: WebhookMetrics["validation"];
   /** What is wrong with an accepted object as part of the mesh. */
   readonly review?: (object: KubeObject) => readonly string[];
+  /** Whether an object is the mesh's: those of other controllers are not refused. */
+  readonly concerns?: (object: KubeObject) => boolean;
 }
 
 export function createValidationHandler({
@@ -31,6 +33,7 @@ export function createValidationHandler({
   log,
   metrics,
   review = () => [],
+  concerns = () => true,
 }: ValidationOptions): (request: AdmissionRequest) => AdmissionAnswer {
   return (request) => {
     const { operation, kind: asked, object, namespace, name, dryRun } = request;
@@ -62,7 +65,7 @@ export function createValidationHandler({
     if (ownValue(object.metadata.annotations ?? {}, alwaysReject) !== undefined)
       return refuse("invalid_resource", `configuration is invalid: annotation ${alwaysReject} found`);
     const problems = validate(object);
-    if (hasErrors(problems))
+    if (hasErrors(problems) && concerns(object))
       return refuse("invalid_resource", `configuration is invalid: ${describe(problems, "error")}`);
     metrics.passed.add(1, labels);
     const noEffect = noEffectReason(row.name, { labels: object.metadata.labels, spec: object["spec"] });

@@ -117,6 +117,22 @@ describe("webhook configurations", () => {
     assert.equal(first(memory, validatorPath)?.clientConfig.caBundle, base64("first root"));
   });
 
+  test("of kinds that other controllers share stay open", async () => {
+    const rules = [{ apiGroups: ["networking.k8s.io"] }];
+    const own = {
+      name: "own",
+      clientConfig: ownService,
+      failurePolicy: "Ignore",
+      rules: [{ apiGroups: ["security.istio.io"] }],
+    };
+    const shared = { ...own, name: "shared", rules };
+    const memory = createMemoryApi({ [validatorPath]: { webhooks: [own, shared] } });
+    const policies = () => memory.read<WebhookConfiguration>(validatorPath)?.webhooks?.map((one) => one.failurePolicy);
+    const check = () => eventually("the policy", () => String(policies()) === "Fail,Ignore");
+    await writing(memory, check, { isRefused: async () => true });
+    assert.deepEqual(policies(), ["Fail", "Ignore"]);
+  });
+
   test("are not written while the root cannot be read", async () => {
     const memory = createMemoryApi({ [injectorPath]: withClient(ownService) });
     const rootFile = join(directory, "later.pem");

@@ -12,6 +12,7 @@ export interface WebhookConfiguration extends KubeObject {
 interface Webhook {
   readonly name: string;
   readonly failurePolicy?: string;
+  readonly rules?: readonly { readonly apiGroups?: readonly string[] }[];
   readonly clientConfig: {
     readonly caBundle?: string;
     readonly service?: { readonly name: string; readonly namespace: string };
@@ -135,7 +136,8 @@ export class CaBundles {
     configuration: WebhookConfiguration,
   ): Promise<WebhookConfiguration | undefined> {
     if (collection !== "validatingwebhookconfigurations") return undefined;
-    const isOpen = (webhook: Webhook): boolean => this.#leadsHere(webhook) && webhook.failurePolicy === "Ignore";
+    const isOpen = (webhook: Webhook): boolean =>
+      this.#leadsHere(webhook) && webhook.failurePolicy === "Ignore" && isOfIstio(webhook);
     const next = changed(configuration, isOpen, (webhook) => ({ ...webhook, failurePolicy: "Fail" }));
     if (next === undefined || !(await this.#options.isRefused())) return undefined;
     this.#options.log.info("validation works, objects are refused while nobody validates them", {
@@ -149,6 +151,11 @@ export class CaBundles {
     if (named !== undefined) return named.name === service.name && named.namespace === service.namespace;
     return url !== undefined && address?.startsWith(url) === true;
   }
+}
+
+/** Kinds that other controllers have objects of stay writable while this webhook is away. */
+function isOfIstio({ rules = [] }: Webhook): boolean {
+  return rules.every(({ apiGroups = [] }) => apiGroups.every((one) => one.endsWith(".istio.io")));
 }
 
 /** Undefined where no webhook of it is `wanted`. */

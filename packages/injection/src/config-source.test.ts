@@ -35,7 +35,10 @@ describe("the injection configuration", () => {
     const { first, current, following, stop, reasons } = source({});
     assert.throws(current, { code: "INJECT_BAD_CONFIG" });
     await first();
-    assert.deepEqual([...current().templates.keys()], ["sidecar", "gateway", "kube-gateway", "waypoint"]);
+    assert.deepEqual(
+      [...current().templates.keys()],
+      [...["sidecar", "gateway", "kube-gateway", "grpc-agent", "grpc-simple", "waypoint"]],
+    );
     assert.equal(current().policy, "enabled");
     await following;
     assert.deepEqual(reasons, [undefined]);

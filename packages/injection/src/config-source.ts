@@ -123,10 +123,11 @@ export async function builtInDocuments(): Promise<{ readonly config: string; rea
   return { config: await readBuiltIn(), values: await readFile(builtIn("values.json"), "utf8") };
 }
 
-/** The built-in configuration is a template for each role of a proxy, and nothing that a user would have to know. */
+/** The built-in configuration is a template for each role of a proxy, and for programs without one. */
 async function readBuiltIn(): Promise<string> {
   const read = async (name: string) => [name, await readFile(builtIn(`${name}.yaml`), "utf8")] as const;
-  const templates = Object.fromEntries(await Promise.all(["sidecar", "gateway", "kube-gateway"].map(read)));
+  const roles = ["sidecar", "gateway", "kube-gateway", "grpc-agent", "grpc-simple"];
+  const templates = Object.fromEntries(await Promise.all(roles.map(read)));
   return JSON.stringify({
     policy: "enabled",
     defaultTemplates: ["sidecar"],

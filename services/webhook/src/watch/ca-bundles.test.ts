@@ -128,7 +128,7 @@ describe("webhook configurations", () => {
     const shared = { ...own, name: "shared", rules };
     const memory = createMemoryApi({ [validatorPath]: { webhooks: [own, shared] } });
     const policies = () => memory.read<WebhookConfiguration>(validatorPath)?.webhooks?.map((one) => one.failurePolicy);
-    const check = () => eventually("the policy", () => String(policies()) === "Fail,Ignore");
+    const check = async () => void (await eventually("the policy", () => String(policies()) === "Fail,Ignore"));
     await writing(memory, check, { isRefused: async () => true });
     assert.deepEqual(policies(), ["Fail", "Ignore"]);
   });

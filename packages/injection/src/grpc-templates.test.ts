@@ -55,7 +55,7 @@ describe("the template grpc-agent", () => {
       ["true", "grpc", "/var/lib/istio/data"],
     );
     assert.equal(pod.metadata.annotations?.["sidecar.istio.io/rewriteAppHTTPProbers"], "false");
-    assert.deepEqual(named(pod.spec.containers, "web").livenessProbe, probe);
+    assert.deepEqual(named(pod.spec.containers, "web")["livenessProbe"], probe);
     assert.equal(pod.metadata.labels?.["security.istio.io/tlsMode"], undefined);
     assert.equal(pod.metadata.labels?.["service.istio.io/canonical-name"], "web");
   });

@@ -29,7 +29,7 @@ it(`answers ${count} fuzzed reviews`, async () => {
   };
   const metrics = declareMetrics(createMetrics());
   const inject = createInjectionHandler({
-    ...{ enabled: true, config: () => config, meshRevision: () => 0, mesh: () => defaultMeshConfig, log },
+    ...{ enabled: true, config: () => config, revisions: () => [], mesh: () => defaultMeshConfig, log },
     environment: { revision: "default", nativeSidecars: true, platform: "", compliancePolicy: "" },
     ...{
       namespaceAnnotations: () => ({}),

@@ -14,6 +14,7 @@ import { declareMetrics } from "./metrics.ts";
 import { issuedNames, serviceAccount } from "./serve/certificate.ts";
 import { readSettings, settings as table, type WebhookService } from "./settings.ts";
 import { keepCaBundles } from "./watch/keep-ca-bundles.ts";
+import { KubeletVersions } from "./watch/kubelet-versions.ts";
 import { MeshReviews } from "./watch/mesh-reviews.ts";
 import { MeshState } from "./watch/mesh-state.ts";
 import { ServedObjects } from "./watch/served-objects.ts";
@@ -48,11 +49,13 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
 
   const reviews = new MeshReviews(settings.analyzedObjects, part("analysis"));
   const injection = followInjection(service, metrics);
+  const kubelets = new KubeletVersions(settings);
   const served = new ServedObjects(() => mesh.mesh);
-  const answer = createAnswer(service, { mesh, reviews, served, injection, metrics });
+  const answer = createAnswer(service, { mesh, reviews, served, kubelets, injection, metrics });
   await service.runParts([
     injection.following,
     followMesh(service, { mesh, reviews, served }),
+    kubelets.followCluster(settings, part("nodes"), stop),
     keepCaBundles(settings, { version, log: part("configurations"), onAttempt: metrics.configurationWritten }, stop),
     serveAdmission(service, { answer, certificate, injection, metrics, onReady }),
   ]);

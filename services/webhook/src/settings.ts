@@ -88,7 +88,7 @@ export const settings = {
     default: "auto",
     values: ["true", "false", "auto"],
     sentence:
-      "The proxy runs as an init container that goes on running; auto does so in clusters of Kubernetes 1.33 and newer.",
+      "The proxy runs as an init container that goes on running; auto does so where the kubelets of all nodes are of 1.33 or newer (for a pod that is bound to a node, that of the node).",
   }),
   analyzedObjects: integer({
     env: "WEBHOOK_ANALYZED_OBJECTS",
@@ -102,7 +102,8 @@ export const settings = {
   kubernetesVersion: text({
     env: "KUBERNETES_VERSION",
     default: "v1.33.0",
-    sentence: "Oldest version of the nodes, for ENABLE_NATIVE_SIDECARS=auto.",
+    sentence:
+      "Oldest version of the nodes, for ENABLE_NATIVE_SIDECARS=auto outside of a cluster and until nodes have been heard of.",
   }),
 } as const;
 
@@ -113,11 +114,4 @@ export type WebhookService = Service<Settings>;
 /** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   return parseSettings(settings, env);
-}
-
-/** Native sidecars are stable since Kubernetes 1.33; before, a proxy that ends early could end its pod. */
-export function usesNativeSidecars({ nativeSidecars, kubernetesVersion }: Settings): boolean {
-  if (nativeSidecars !== "auto") return nativeSidecars === "true";
-  const [major = 0, minor = 0] = kubernetesVersion.replace(/^v/, "").split(".").map(Number);
-  return major > 1 || minor >= 33;
 }

@@ -5,10 +5,11 @@ import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import { createInjectionHandler } from "../inject/answer.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { createRouter } from "../serve/router.ts";
-import { usesNativeSidecars, type WebhookService } from "../settings.ts";
+import type { WebhookService } from "../settings.ts";
 import { createValidationHandler } from "../validate/answer.ts";
 import { EnvoyValues } from "../validate/envoy-values.ts";
 import { injectionDocuments } from "../watch/injection-config-map.ts";
+import type { KubeletVersions } from "../watch/kubelet-versions.ts";
 import type { MeshReviews } from "../watch/mesh-reviews.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
 import type { ServedObjects } from "../watch/served-objects.ts";
@@ -38,21 +39,23 @@ export interface AnswerParts {
   readonly mesh: MeshState;
   readonly reviews: MeshReviews;
   readonly served: ServedObjects;
+  readonly kubelets: KubeletVersions;
   readonly injection: InjectionConfigSource;
   readonly metrics: WebhookMetrics;
 }
 
 export function createAnswer(
   { settings, health, log }: WebhookService,
-  { mesh, reviews, served, injection, metrics }: AnswerParts,
+  { mesh, reviews, served, kubelets, injection, metrics }: AnswerParts,
 ): ReturnType<typeof createRouter> {
   const { revision, platform, compliancePolicy } = settings;
   const inject = createInjectionHandler({
     enabled: settings.injectEnabled,
     config: injection.current,
-    environment: { revision, nativeSidecars: usesNativeSidecars(settings), platform, compliancePolicy },
+    environment: { revision, nativeSidecars: true, platform, compliancePolicy },
     mesh: () => mesh.mesh,
-    meshRevision: () => mesh.revision,
+    hasNativeSidecars: (node) => kubelets.hasNativeSidecars(node),
+    revisions: () => [mesh.revision, kubelets.revision],
     namespaceAnnotations: (namespace) => mesh.namespaceAnnotations(namespace),
     proxyConfigs: (namespace, labels) => mesh.proxyConfigs(namespace, labels),
     log: log.child({ part: "inject" }),

@@ -23,6 +23,8 @@ import { SharedAnswers } from "./shared-answers.ts";
 export interface InjectionState {
   readonly config: () => InjectionConfig;
   readonly environment: InjectionEnvironment;
+  /** Of the node that a pod is bound to, or of all; what the environment says if absent. */
+  readonly hasNativeSidecars?: (node: string | undefined) => boolean;
   readonly mesh: () => Json;
   readonly namespaceAnnotations: (namespace: string) => Texts;
   /** Of a pod. */
@@ -30,8 +32,8 @@ export interface InjectionState {
 }
 
 export interface InjectionOptions extends InjectionState {
-  /** Changes with everything that is followed from the bus. */
-  readonly meshRevision: () => number;
+  /** Change with everything that is followed from the bus, and with the nodes of the cluster. */
+  readonly revisions: () => readonly number[];
   readonly enabled: boolean;
   readonly log: Logger;
   readonly metrics: WebhookMetrics["injection"];
@@ -41,11 +43,11 @@ export interface InjectionOptions extends InjectionState {
 export function createInjectionHandler(
   options: InjectionOptions,
 ): (request: AdmissionRequest, path: string) => AdmissionAnswer {
-  const { enabled, log, metrics, nowMs, config, meshRevision } = options;
+  const { enabled, log, metrics, nowMs, config, revisions } = options;
   const shared = new SharedAnswers({ maxEntries: 500, maxPatchLength: 64 * 1024 });
   const inject = (request: AdmissionRequest, path: string): AdmissionAnswer => {
     if (!enabled) return { allowed: true };
-    const inputs = [config(), meshRevision()];
+    const inputs = [config(), ...revisions()];
     return shared.answer({ request, path, inputs }, () => answerPod(options, request, path));
   };
   return (request, path) => {
@@ -87,6 +89,9 @@ export function answerPod(
     .map(problemText);
   if (!decision.inject) return { allowed: true, warnings };
   const ownNamespace = pod.metadata.namespace || namespace;
+  const { environment, hasNativeSidecars } = state;
+  const node = pod.spec["nodeName"];
+  const nativeSidecars = hasNativeSidecars?.(typeof node === "string" && node !== "" ? node : undefined);
   const injected = injectPod(
     {
       pod,
@@ -97,7 +102,7 @@ export function answerPod(
       mesh: state.mesh(),
     },
     state.config(),
-    state.environment,
+    nativeSidecars === undefined ? environment : { ...environment, nativeSidecars },
   );
   return { allowed: true, warnings, patch: diffJson(request.object, injected) };
 }

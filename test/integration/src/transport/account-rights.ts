@@ -93,6 +93,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
       verbs: ["update"],
       names: ["flotilla-sidecar-injector", "flotilla-validator"],
     },
+    { group: "", resources: ["nodes"], verbs: read },
     ...leases("flotilla-webhook-configurations"),
     { group: "", resources: ["configmaps"], verbs: read, namespace: own, names: ["istio-sidecar-injector"] },
     { group: "networking.istio.io", resources: ["gateways"], verbs: ["create"], namespace: own },

@@ -12,12 +12,15 @@ export const schema: Run<typeof definition> = async ({ options, terminal }) => {
   const write = (name: string, value: object) =>
     writeFileSync(join(directory, `${name}.json`), `${JSON.stringify(value, undefined, 2)}\n`);
   for (const [kind, one] of schemas) write(kind, one);
-  // One for files of several kinds: the kind of an object decides.
-  const branches = [...schemas.keys()].map((kind) => ({
-    if: { required: ["kind"], properties: { kind: { const: kind } } },
-    // biome-ignore lint/suspicious/noThenProperty: a word of JSON schema
-    then: { $ref: `${kind}.json` },
-  }));
+  // One for files of several kinds: kind and group of an object decide, since Istio and the Gateway API each have a Gateway.
+  const branches = [...schemas].map(([name, { title, properties }]) => {
+    const { apiVersion } = properties as { readonly apiVersion: object };
+    return {
+      if: { required: ["apiVersion", "kind"], properties: { apiVersion, kind: { const: title } } },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON schema
+      then: { $ref: `${name}.json` },
+    };
+  });
   write("all", { $schema: "http://json-schema.org/draft-07/schema#", title: "Objects of the mesh", allOf: branches });
   terminal.print(`${schemas.size + 1} schemas in ${directory}`);
   return 0;

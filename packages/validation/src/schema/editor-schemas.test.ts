@@ -6,19 +6,21 @@ import { fieldNotes } from "./field-notes.ts";
 
 const schemas = editorSchemas();
 
-/** The schema of a field, through lists. */
+/** The schema of a field, through lists and maps. */
 function schemaAt(kind: string, path: string): unknown {
   let at: unknown = schemas.get(kind);
   for (const name of path.split(".")) {
     while (isObject(at) && isObject(at["items"])) at = at["items"];
-    at = isObject(at) && isObject(at["properties"]) ? at["properties"][name] : undefined;
+    const members = isObject(at) && isObject(at["additionalProperties"]) ? at["additionalProperties"] : at;
+    at = isObject(members) && isObject(members["properties"]) ? members["properties"][name] : undefined;
   }
   return at;
 }
 
 describe("editorSchemas", () => {
-  it("has every kind of Istio, with its versions", () => {
-    assert.equal(schemas.size, 15);
+  it("has every kind that is validated by a schema, with its versions", () => {
+    assert.equal(schemas.size, 15 + 8);
+    assert.deepEqual(schemaAt("KubernetesGateway", "kind"), { const: "Gateway" });
     const apiVersions = schemaAt("VirtualService", "apiVersion") as { readonly enum: readonly string[] };
     assert.deepEqual(
       [...apiVersions.enum].sort(),

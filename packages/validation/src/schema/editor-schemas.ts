@@ -1,34 +1,38 @@
 /** JSON schemas of all kinds for editors, which complete fields by them and mark mistakes while they are written. */
 
-import { apiVersionOf, isIstioKind, kinds } from "@flotilla/kinds";
+import { apiVersionOf, isIstioKind, type Kind, kinds } from "@flotilla/kinds";
 import { ownValue } from "@flotilla/model";
 import schemas from "../gen/schemas.json" with { type: "json" };
 import { fieldNotes } from "./field-notes.ts";
+import { gatewayApiSchemas } from "./gateway-api-schemas.ts";
 import type { JsonObject, KindSchemas, Schema } from "./schema.ts";
 
 const schemasByKind = schemas as unknown as Readonly<Record<string, KindSchemas>>;
 const dialect = "http://json-schema.org/draft-07/schema#";
 
-/** By the kind's name: `VirtualService`. Rules that JSON schema has no words for stand in descriptions. */
+/**
+ * By the kind's unambiguous name: `VirtualService`, `KubernetesGateway`. Rules that JSON schema has no words for stand in descriptions. Istio's kinds,
+ * those of the Gateway API beside routes, and Ingress.
+ */
 export function editorSchemas(): ReadonlyMap<string, JsonObject> {
-  const found = kinds.filter(isIstioKind).flatMap((kind): readonly (readonly [string, JsonObject])[] => {
+  const found = kinds.flatMap((kind): readonly (readonly [string, JsonObject])[] => {
+    const open = ownValue(gatewayApiSchemas, kind.name);
+    const apiVersions = kind.versions.map((one) => `${kind.group}/${one}`);
+    if (open !== undefined) return [[kind.name, kindSchema(kind, open, apiVersions)]];
+    if (!isIstioKind(kind)) return [];
     const entry = ownValue(schemasByKind, kind.name);
     const versions = Object.keys(entry?.versions ?? {});
     const index = ownValue(entry?.versions, versions.at(-1) ?? "");
     const schema = index === undefined ? undefined : entry?.schemas[index];
     if (schema === undefined) return [];
-    return [
-      [
-        kind.kind,
-        kindSchema(kind.kind, schema, [apiVersionOf(kind), ...versions.map((one) => `${kind.group}/${one}`)]),
-      ],
-    ];
+    const served = versions.map((one) => `${kind.group}/${one}`);
+    return [[kind.name, kindSchema(kind, schema, [apiVersionOf(kind), ...served])]];
   });
   return new Map(found);
 }
 
-function kindSchema(kind: string, schema: Schema, apiVersions: readonly string[]): JsonObject {
-  const { properties = {}, ...rest } = editorSchema(schema, kind, "") as { readonly properties?: JsonObject };
+function kindSchema({ kind, name }: Kind, schema: Schema, apiVersions: readonly string[]): JsonObject {
+  const { properties = {}, ...rest } = editorSchema(schema, name, "") as { readonly properties?: JsonObject };
   return {
     $schema: dialect,
     title: kind,

@@ -5,6 +5,7 @@ export { blamed } from "./plan.ts";
 export { overLimit, type RequestLimits } from "./receive.ts";
 export type { ClientRequest, DeltaRequest, RequestError, SotwRequest } from "./request.ts";
 export { Identities, Interner, SharedStates } from "./sharing.ts";
+export { ResourceSlice, SlicedResources } from "./sliced-resources.ts";
 export type { Turn, TurnMessage, TurnOptions } from "./stream-state.ts";
 export { newStream } from "./stream-state.ts";
 export type { Due, Effect, Rejection, StreamEvent, StreamState, TypeState } from "./stream-types.ts";

@@ -4,7 +4,10 @@
  */
 import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
+import { type Resource, SlicedResources } from "./sliced-resources.ts";
 import { rulesOf } from "./type-rules.ts";
+
+export type { Resource } from "./sliced-resources.ts";
 
 export interface MessageBody {
   readonly typeUrl: string;
@@ -117,19 +120,6 @@ function memo<Key extends object, Value>(cache: WeakMap<Key, Value>, key: Key, m
   return value;
 }
 
-/** One resource as it travels: its bytes once, its version a hash of them. */
-export interface Resource {
-  readonly name: string;
-  /** Of the resource's own message; nearly always the type that was asked for. */
-  readonly typeUrl: string;
-  /** Equal contents have equal versions, on every replica and after every restart. */
-  readonly version: string;
-  /** The resource's message, not wrapped in Any. */
-  readonly bytes: Uint8Array;
-  /** Other names by which clients may ask for it; they follow from the contents. */
-  readonly aliases?: readonly string[];
-}
-
 export interface ResourceSet {
   readonly typeUrl: string;
   /** A hash of the names and versions in it. */
@@ -173,6 +163,24 @@ export function diffVersions(before: ReadonlyMap<string, { readonly version: str
   return { changed, removed };
 }
 
+function diffSets({ byName: before }: ResourceSet, after: ResourceSet): SetDiff {
+  const { byName } = after;
+  if (!(before instanceof SlicedResources && byName instanceof SlicedResources)) return diffVersions(before, after);
+  const { fresh, gone } = byName.differingFrom(before);
+  const now = new Map(fresh.map(({ name, version }) => [name, version]));
+  const old = new Map(gone.map(({ name, version }) => [name, version]));
+  const changed: Resource[] = [];
+  const removed: string[] = [];
+  for (const name of new Set([...now.keys(), ...old.keys()])) {
+    if (now.get(name) === old.get(name)) continue;
+    // Patches may give one name to several resources: another one may stand in a slice that stayed, and count.
+    const resource = byName.get(name);
+    if (resource === undefined) removed.push(name);
+    else if (before.get(name)?.version !== resource.version) changed.push(resource);
+  }
+  return { changed, removed };
+}
+
 /** The same objects for the same two sets: what streams share is computed once. */
 class DiffCache {
   readonly #byTarget = new WeakMap<ResourceSet, WeakMap<ResourceSet, SetDiff>>();
@@ -185,7 +193,7 @@ class DiffCache {
     }
     let diff = bySource.get(before);
     if (diff === undefined) {
-      diff = diffVersions(before.byName, after);
+      diff = diffSets(before, after);
       bySource.set(before, diff);
     }
     return diff;

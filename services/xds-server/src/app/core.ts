@@ -73,7 +73,8 @@ export class Core {
   /** Whether the type is served to such a proxy at all, and whether it is one that is subscribed to by wildcard. */
   serves({ proxy }: Subject, typeUrl: string): "wildcard" | "named" | undefined {
     const generator = this.#registry.find(proxy, typeUrl);
-    return generator === undefined ? undefined : generator.names === undefined ? "named" : "wildcard";
+    if (generator === undefined) return undefined;
+    return (generator.names ?? generator.slices) === undefined ? "named" : "wildcard";
   }
 
   /** The resources of a type for a proxy, up to date; `names` undefined asks for all of them. */

@@ -20,6 +20,7 @@ import {
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import type { FeatureName, Features } from "./features.ts";
+import type { SliceText } from "./key-slices.ts";
 
 export interface RowIndex<Spec> {
   readonly name: string;
@@ -128,8 +129,8 @@ export const keys = {
   address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,
   /** By uid. */
   workload: (uid: string): InputKey<Workload> => `workload/${uid}`,
-  /** The uids of a namespace, sorted; changes only when a workload comes or goes. */
-  workloadsIn: (namespace: string): InputKey<readonly string[]> => `workloads-in/${namespace}`,
+  /** The uids of a namespace, sorted, in slices; changes only when a workload comes or goes. */
+  workloadSlices: (namespace: string): InputKey<readonly SliceText[]> => `workload-slices/${namespace}`,
   /** The namespaces that have workloads, sorted. */
   workloadNamespaces: "workload-namespaces" as InputKey<readonly string[]>,
   /** The uids of the workloads of an address, sorted. */

@@ -9,6 +9,7 @@ import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { facets } from "./facets.ts";
 import { defaultFeatures, type FeatureName, type Features } from "./features.ts";
+import { type SliceText, sliceKeys } from "./key-slices.ts";
 import type { ProxyPattern } from "./proxy-pattern.ts";
 import type { RowIndex } from "./row-index.ts";
 import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./row-index.ts";
@@ -118,9 +119,14 @@ export class View {
     return this.#context.input(keys.workload(uid));
   }
 
+  /** The uids of a namespace's workloads, sorted, in slices: who reads one slice after the other computes those anew that changed. */
+  workloadSlices(namespace: string): readonly SliceText[] {
+    return this.#context.input(keys.workloadSlices(namespace)) ?? [];
+  }
+
   /** The uids of a namespace's workloads, sorted. */
   workloadsIn(namespace: string): readonly string[] {
-    return this.#context.input(keys.workloadsIn(namespace)) ?? [];
+    return this.workloadSlices(namespace).flatMap(sliceKeys);
   }
 
   get workloadNamespaces(): readonly string[] {

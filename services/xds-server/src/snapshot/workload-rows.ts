@@ -1,16 +1,18 @@
 /**
  * Workloads as inputs of the graph, with the rows by which they are found: by namespace and by address. A row is written once for
- * a group of changes: a mesh of many workloads loads in one pass.
+ * a group of changes: a mesh of many workloads loads in one pass, and one that comes or goes costs its slice.
  */
 import type { Graph, InputKey } from "@flotilla/incremental";
 import type { WorkloadChange } from "@flotilla/model";
+import { changedSlices, type SliceText, sliceTexts } from "./key-slices.ts";
 import { keys } from "./row-index.ts";
 import type { Subject } from "./subject.ts";
 
 export class WorkloadRows {
   readonly #graph: Graph<Subject>;
   readonly #namespaces = new Map<string, Set<string>>();
-  readonly #changedNamespaces = new Set<string>();
+  /** Of the group that is applied: the workloads that came or went, by namespace. */
+  readonly #changed = new Map<string, Set<string>>();
 
   constructor(graph: Graph<Subject>) {
     this.#graph = graph;
@@ -30,15 +32,24 @@ export class WorkloadRows {
 
   /** After a group of changes. */
   publish(): void {
-    if (this.#changedNamespaces.size === 0) return;
+    if (this.#changed.size === 0) return;
     const known = this.#graph.get(keys.workloadNamespaces) ?? [];
-    for (const namespace of this.#changedNamespaces) {
-      const uids = this.#namespaces.get(namespace);
-      this.#graph.set(keys.workloadsIn(namespace), uids && [...uids].sort());
+    for (const [namespace, changed] of this.#changed) {
+      const slices = this.#slicesOf(namespace, changed);
+      this.#graph.set(keys.workloadSlices(namespace), slices.length === 0 ? undefined : slices);
     }
-    this.#changedNamespaces.clear();
+    this.#changed.clear();
     const isSame = known.length === this.#namespaces.size && known.every((one) => this.#namespaces.has(one));
     if (!isSame) this.#graph.set(keys.workloadNamespaces, [...this.#namespaces.keys()].sort());
+  }
+
+  #slicesOf(namespace: string, changed: ReadonlySet<string>): readonly SliceText[] {
+    const uids = this.#namespaces.get(namespace) ?? new Set();
+    const slices = this.#graph.get(keys.workloadSlices(namespace)) ?? [];
+    if (changed.size > slices.length) return sliceTexts([...uids].sort());
+    let after = slices;
+    for (const uid of changed) after = changedSlices(after, uid, uids.has(uid));
+    return after;
   }
 
   #trackNamespace(namespace: string, uid: string, exists: boolean): void {
@@ -47,7 +58,8 @@ export class WorkloadRows {
     else uids.delete(uid);
     if (uids.size === 0) this.#namespaces.delete(namespace);
     else this.#namespaces.set(namespace, uids);
-    this.#changedNamespaces.add(namespace);
+    const changed = this.#changed.get(namespace) ?? new Set();
+    this.#changed.set(namespace, changed.add(uid));
   }
 
   #move(key: InputKey<readonly string[]>, uid: string, isThere: boolean): void {

@@ -10,6 +10,7 @@ import type { Message, MessageShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { TypeUrl } from "@flotilla/proto";
 import { type NameSetKey, namesOfKey } from "@flotilla/xds";
+import type { SliceText } from "../../snapshot/key-slices.ts";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
 import { BuildCache, identityKey, type Pair, Pairs } from "./build-cache.ts";
 import { concatBytes, type Encoded, type EncodedResource, encodedMessage, Joined, sameVersion } from "./encoded.ts";
@@ -19,6 +20,8 @@ export interface Generator {
   readonly typeUrl: TypeUrl;
   /** All names of a view, for types that are subscribed to by wildcard. */
   readonly names?: ViewQuery<undefined, readonly string[]>;
+  /** Instead of `names`, where slices of them are known that stay when names come and go. */
+  readonly slices?: ViewQuery<undefined, readonly SliceText[]>;
   /** The names that are served to a subscription, where one name stands for several; without it, those asked for. */
   readonly namesFor?: ViewQuery<NameSetKey, readonly string[]>;
   /** The resource of a name; undefined when the view has none. */
@@ -35,6 +38,8 @@ interface Selection<Inputs extends object> {
   /** Distinguishes generators of one type for different proxies; results are shared under this name. */
   readonly label?: string;
   readonly names?: (view: View) => readonly string[];
+  /** Instead of `names`, where slices are known that stay when names come and go; such a type takes no patches. */
+  readonly slices?: (view: View) => readonly SliceText[];
   readonly namesFor?: (view: View, asked: readonly string[]) => readonly string[];
   readonly select: (view: View, name: string) => Inputs | undefined;
   /** Other names by which a resource may be asked for; they must follow from its contents. */
@@ -112,7 +117,7 @@ interface Encoding<Inputs, ChangesOf extends object> {
 }
 
 function generatorOf<Inputs extends object, ChangesOf extends object>(
-  { typeUrl, label = "", names, namesFor, select, aliases, shared }: Selection<Inputs>,
+  { typeUrl, label = "", names, slices, namesFor, select, aliases, shared }: Selection<Inputs>,
   { plain, changed, patching }: Encoding<Inputs, ChangesOf>,
 ): Generator {
   const title = `${label}${typeUrl}`;
@@ -161,6 +166,7 @@ function generatorOf<Inputs extends object, ChangesOf extends object>(
     typeUrl,
     resource,
     ...(names && { names: query(`${title} names`, (view) => added.names(view, names(view))) }),
+    ...(slices && { slices: query(`${title} slices of all`, slices) }),
     ...(namesFor && {
       namesFor: query<readonly string[], NameSetKey>(`${title} names asked for`, (view, key) =>
         namesFor(view, namesOfKey(key)),

@@ -5,7 +5,6 @@ import { typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
 import type { Core } from "../../app/core.ts";
 import { aConfig, aMesh, apply, aService, aSidecar } from "../../testing/mesh.ts";
-import { sliceKeys, sliceTexts } from "./resource-set.ts";
 
 const hosts = Array.from({ length: 200 }, (_, i) => `svc-${i}.example`);
 const external = (hostname: string) =>
@@ -69,24 +68,4 @@ test("an edit of one route costs each view a few computations, however many serv
   readAll();
   const spent = core.stats().computations - before;
   assert.ok(spent <= 10 * proxies.length, `${spent} computations for ${proxies.length} views`);
-});
-
-const sliced = Array.from({ length: 2000 }, (_, i) => `outbound|80||svc-${i}.mesh.example`);
-
-test("slices hold every key once, in order", () => {
-  for (const list of [sliced, sliced.slice(0, 1), []]) assert.deepEqual(sliceTexts(list).flatMap(sliceKeys), list);
-});
-
-test("a key more or less leaves the slices of the others as they are", () => {
-  const before = new Set(sliceTexts(sliced));
-  for (const list of [sliced.toSpliced(700, 1), sliced.toSpliced(700, 0, "outbound|80||new.mesh.example")]) {
-    const changed = sliceTexts(list).filter((text) => !before.has(text));
-    assert.ok(changed.length <= 2, `${changed.length} of ${before.size} slices changed`);
-  }
-});
-
-test("slices are neither few nor many", () => {
-  const lengths = sliceTexts(sliced).map((text) => sliceKeys(text).length);
-  assert.ok(lengths.length > 20 && lengths.length < 90, `${lengths.length} slices`);
-  assert.ok(Math.max(...lengths) <= 384);
 });

@@ -2,13 +2,13 @@
  * All resources of one type for one view: what a stream compares with what its client has. Equal sets of different views are the
  * identical one, and so are the differences and messages that follow from them.
  *
- * A set is made of slices, and so are containers with many parts: a change of one costs its slice and a look at the others. Where a list
- * is cut depends on the keys themselves: one that comes or goes changes its own slice and leaves the others as they are.
+ * A set is made of slices (snapshot/key-slices.ts), and so are containers with many parts: a change of one costs its slice and a look at
+ * the others.
  */
-import { type Branded, fnv1a } from "@flotilla/model";
-import { Interner, type NameSetKey, namesOfKey, type ResourceSet } from "@flotilla/xds";
+import { Interner, type NameSetKey, namesOfKey, type ResourceSet, ResourceSlice, SlicedResources } from "@flotilla/xds";
+import { type SliceText, sliceKeys, sliceTexts } from "../../snapshot/key-slices.ts";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
-import { contentHash, type Encoded, type EncodedResource, Joined, sameVersion } from "./encoded.ts";
+import { contentHash, type Encoded, Joined, sameVersion } from "./encoded.ts";
 import type { Generator } from "./generator.ts";
 
 export interface ResourceSetQueries {
@@ -19,32 +19,32 @@ export interface ResourceSetQueries {
 }
 
 interface Slice {
-  readonly resources: readonly EncodedResource[];
+  readonly content: ResourceSlice;
   readonly version: string;
 }
 
-export function resourceSetQueries({ typeUrl, names, namesFor, resource }: Generator): ResourceSetQueries {
+export function resourceSetQueries({ typeUrl, names, slices, namesFor, resource }: Generator): ResourceSetQueries {
   const sets = new Interner<ResourceSet>();
   const slice = query<Slice, SliceText>(
     `${typeUrl} slice`,
     (view, text) => {
       const resources = sliceKeys(text).flatMap((name) => view.read(resource, name) ?? []);
       const lines = resources.map(({ name, version }) => `${name} ${version}\n`);
-      return { resources, version: contentHash(lines.join("")) };
+      return { content: new ResourceSlice(resources), version: contentHash(lines.join("")) };
     },
     sameVersion,
   );
   const joined = (slices: readonly Slice[]): ResourceSet => {
     const version = contentHash(slices.map((one) => one.version).join(""));
     return sets.intern(version, () => {
-      const byName = new Map<string, EncodedResource>();
-      for (const { resources } of slices) for (const one of resources) byName.set(one.name, one);
-      return { typeUrl, byName, version };
+      return { typeUrl, byName: new SlicedResources(slices.map(({ content }) => content)), version };
     });
   };
-  const allTexts = query<readonly SliceText[]>(`${typeUrl} slices of all`, (view) =>
-    names === undefined ? [] : sliceTexts(view.read(names)),
-  );
+  const allTexts =
+    slices ??
+    query<readonly SliceText[]>(`${typeUrl} slices of all`, (view) =>
+      names === undefined ? [] : sliceTexts(view.read(names)),
+    );
   const namedTexts = query<readonly SliceText[], NameSetKey>(`${typeUrl} slices`, (view, key) =>
     sliceTexts(namesFor === undefined ? namesOfKey(key) : view.read(namesFor, key)),
   );
@@ -82,33 +82,4 @@ export function slicedParts<Arg extends string, Key extends string>(
   return query<readonly Encoded[], Arg>(`${name}-slices`, (view, argument) =>
     view.read(texts, argument).map((text) => view.read(slice, text)),
   );
-}
-
-/** About the square root of the keys of a large list. */
-const keysPerSlice = 48;
-const maxKeysPerSlice = 8 * keysPerSlice;
-
-/** Stands between the keys of a slice; none holds one. */
-const separator = "\n";
-
-declare const keyType: unique symbol;
-
-/** The keys of a slice. */
-export type SliceText<Key extends string = string> = Branded<"Slice"> & { readonly [keyType]?: Key };
-
-/** In order; equal lists give equal slices. */
-export function sliceTexts<Key extends string>(keys: readonly Key[]): readonly SliceText<Key>[] {
-  const texts: SliceText<Key>[] = [];
-  let start = 0;
-  keys.forEach((key, index) => {
-    const count = index + 1 - start;
-    if (count < maxKeysPerSlice && index + 1 < keys.length && fnv1a(key) % keysPerSlice !== 0) return;
-    texts.push(keys.slice(start, index + 1).join(separator) as SliceText<Key>);
-    start = index + 1;
-  });
-  return texts;
-}
-
-export function sliceKeys<Key extends string>(text: SliceText<Key>): readonly Key[] {
-  return text.split(separator) as Key[];
 }

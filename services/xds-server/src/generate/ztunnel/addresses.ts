@@ -13,8 +13,9 @@ import { namesOfAsked } from "../../snapshot/ambient/asked-names.ts";
 import { gatewayWorkloads } from "../../snapshot/ambient/network-gateways.ts";
 import { ambientService } from "../../snapshot/ambient/services.ts";
 import { ambientWorkload } from "../../snapshot/ambient/workloads.ts";
+import { type SliceText, sliceTexts } from "../../snapshot/key-slices.ts";
 import { serviceText } from "../../snapshot/row-index.ts";
-import type { View } from "../../snapshot/view.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 
 interface WorkloadInputs {
@@ -25,7 +26,7 @@ type Inputs = { readonly service: ServiceFacts } | WorkloadInputs;
 export const addresses = createGenerator({
   typeUrl: typeUrl.address,
   schema: AddressSchema,
-  names: (view) => (isAmbient(view) ? [...serviceNames(view), ...workloadNames(view)] : []),
+  slices: (view) => (isAmbient(view) ? [...view.read(serviceSlices), ...workloadSlices(view)] : []),
   namesFor: (view, asked) => (isAmbient(view) ? namesOfAsked(view, asked) : []),
   select: (view, name): Inputs | undefined =>
     isAmbient(view) ? (service(view, name) ?? workload(view, name)) : undefined,
@@ -37,7 +38,7 @@ export const addresses = createGenerator({
 export const workloads = createGenerator({
   typeUrl: typeUrl.workload,
   schema: WorkloadSchema,
-  names: (view) => (isAmbient(view) ? workloadNames(view) : []),
+  slices: (view) => (isAmbient(view) ? workloadSlices(view) : []),
   namesFor: (view, asked) => (isAmbient(view) ? namesOfAsked(view, asked) : []),
   select: (view, name) => (isAmbient(view) ? workload(view, name) : undefined),
   aliases: (inputs) => addressNames(inputs.workload),
@@ -48,13 +49,14 @@ function isAmbient(view: View): boolean {
   return view.feature("ambient");
 }
 
-function serviceNames(view: View): readonly string[] {
-  return view.serviceNames.map((name) => serviceText.write(name));
-}
+const serviceSlices = query("service-slices", (view) =>
+  sliceTexts(view.serviceNames.map((name) => serviceText.write(name))),
+);
 
-function workloadNames(view: View): readonly string[] {
-  const own = view.workloadNamespaces.flatMap((namespace) => view.workloadsIn(namespace));
-  return [...own, ...view.read(gatewayWorkloads).keys()];
+/** A workload more or less leaves the slices of the others as they are. */
+function workloadSlices(view: View): readonly SliceText[] {
+  const own = view.workloadNamespaces.flatMap((namespace) => view.workloadSlices(namespace));
+  return [...own, ...sliceTexts([...view.read(gatewayWorkloads).keys()])];
 }
 
 /** Names of services have one slash, `namespace/hostname`; uids of workloads have more. */

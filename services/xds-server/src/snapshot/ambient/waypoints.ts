@@ -11,6 +11,7 @@ import {
 } from "@flotilla/ambient";
 import type { GatewayClassSpec, KubernetesGatewaySpec } from "@flotilla/gateway-api";
 import { type Labels, ownValue, type Service, type TextOf, textCodec } from "@flotilla/model";
+import { type SliceText, sliceKeys } from "../key-slices.ts";
 import { type ServiceName, type ServiceText, serviceText } from "../row-index.ts";
 import { serviceIn } from "../scope/services.ts";
 import { query, type View } from "../view.ts";
@@ -122,11 +123,10 @@ const serviceUsers = query<Users<ServiceName>>(
   sameUsers,
 );
 
-/** Apart for each namespace: pods of one come and go without a look at all others. */
-const workloadUsersIn = query<Users<string>, string>(
+/** Apart for each slice: pods come and go without a look at all others. */
+const workloadUsersOf = query<Users<string>, SliceText>(
   "workloads-by-waypoint",
-  (view, namespace) =>
-    usersOf(view.workloadsIn(namespace).map((uid) => [view.read(workloadBinding, uid), uid] as const)),
+  (view, slice) => usersOf(sliceKeys(slice).map((uid) => [view.read(workloadBinding, uid), uid] as const)),
   sameUsers,
 );
 
@@ -139,5 +139,7 @@ export const servicesOfWaypoint = query<readonly ServiceName[], WaypointText>(
 
 /** The uids of the workloads that are bound to a waypoint. */
 export const workloadsOfWaypoint = query<readonly string[], WaypointText>("workloads-of-waypoint", (view, name) =>
-  view.workloadNamespaces.flatMap((namespace) => view.read(workloadUsersIn, namespace).get(name) ?? []),
+  view.workloadNamespaces.flatMap((namespace) =>
+    view.workloadSlices(namespace).flatMap((slice) => view.read(workloadUsersOf, slice).get(name) ?? []),
+  ),
 );

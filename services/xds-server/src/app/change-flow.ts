@@ -4,7 +4,7 @@ import { type AppliedSet, type Change, causeText } from "@flotilla/model";
 import type { Counter, Logger } from "@flotilla/runtime";
 import { type ChangeSink, Ingest } from "../ingest/ingest.ts";
 import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
-import { type Batch, ChangePipeline, defaultDebounce } from "../push/change-pipeline.ts";
+import { type Batch, ChangePipeline, type Dependence, defaultDebounce } from "../push/change-pipeline.ts";
 import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue, systemClock } from "../push/push-queue.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
@@ -48,8 +48,9 @@ export function createChangeFlow(
     isBusy: () => queue.depth.waiting > 0 || queue.depth.inFlight > 0,
     keyOf: keyText,
     kindOf: (change) => (change.type === "config" ? change.key.kind : change.type),
-    // Endpoints are kept apart from everything else: no other change decides what they mean.
-    mayOvertake: ({ type }) => type === "endpoints",
+    dependsOn,
+    isDeciding: (change) =>
+      change.type === "service" || (change.type === "config" && decidingKinds.has(change.key.kind)),
     apply: (batch) => {
       applyBatch(batch, { source, deliveries, pushMetrics, refused, log });
       return queue.depth.waiting > 0;
@@ -63,6 +64,18 @@ export function createChangeFlow(
     [Symbol.dispose]: () => pipeline[Symbol.dispose](),
   };
 }
+
+/** Endpoints are kept apart from everything else: no other change decides what they mean. */
+function dependsOn({ type }: Change): Dependence {
+  if (type === "endpoints") return "nothing";
+  return type === "workload" ? "deciding" : "everything";
+}
+
+/** What a workload is called, whom it belongs to, who may call it and through which waypoint. */
+const decidingKinds: ReadonlySet<string> = new Set([
+  ...["MeshConfig", "MeshNetworks", "Namespace", "KubernetesGateway", "GatewayClass"],
+  ...["AuthorizationPolicy", "PeerAuthentication", "ServiceEntry"],
+]);
 
 export interface IngestParts {
   readonly mesh: ServedMesh;

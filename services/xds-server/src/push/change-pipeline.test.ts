@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Batch, ChangePipeline } from "./change-pipeline.ts";
+import { type Batch, ChangePipeline, type Dependence } from "./change-pipeline.ts";
 import type { Urgency } from "./push-queue.ts";
 import { FakeClock } from "./testing/fake-clock.ts";
 
@@ -9,8 +9,8 @@ interface Put {
   readonly value: number;
 }
 
-/** Endpoints may overtake. */
-const isEndpoints = ({ key }: Put): boolean => key.startsWith("endpoints");
+const dependences: Readonly<Record<string, Dependence>> = { endpoints: "nothing", workload: "deciding" };
+const kindOf = ({ key }: Put): string => key.split("/")[0] ?? "";
 
 function setUp(isBusy = (): boolean => false) {
   const clock = new FakeClock();
@@ -23,8 +23,9 @@ function setUp(isBusy = (): boolean => false) {
     maxGapMs: 100,
     urgentGapMs: 2,
     keyOf: ({ key }) => key,
-    kindOf: ({ key }) => key.split("/")[0] ?? "",
-    mayOvertake: isEndpoints,
+    kindOf,
+    dependsOn: (put) => dependences[kindOf(put)] ?? "everything",
+    isDeciding: (put) => kindOf(put) === "policy",
     apply: (batch) => {
       batches.push({ ...batch, at: clock.now() });
       for (const { key, value } of batch.changes) held.set(key, value);
@@ -67,6 +68,34 @@ describe("change pipeline", () => {
     await clock.advance(100);
     assert.equal(seen().length, 3);
     assert.match(seen()[2] ?? "", /route\/b to 3$/);
+  });
+
+  it("workloads overtake what does not decide on them, and follow each other closely under churn", async () => {
+    const { clock, offer, seen } = setUp();
+    offer("route/a", 1);
+    await clock.advance(1);
+    offer("route/b", 1);
+    offer("workload/x", 1);
+    await clock.advance(1);
+    offer("workload/y", 1);
+    await clock.advance(3);
+    assert.deepEqual(seen(), ["0: route/a to 1", "1: workload/x to 1", "3: workload/y to 1"]);
+    await clock.advance(100);
+    assert.deepEqual(seen().slice(3), ["10: route/b to 4"]);
+  });
+
+  it("a workload waits for the policies that came before it, and so does all that follows of it", async () => {
+    const { clock, offer, seen, held } = setUp();
+    offer("route/a", 1);
+    await clock.advance(1);
+    offer("policy/p", 1);
+    offer("workload/x", 1);
+    offer("workload/x", 2);
+    await clock.advance(100);
+    assert.deepEqual(seen(), ["0: route/a to 1", "10: policy/p workload/x workload/x to 4"]);
+    offer("workload/x", 3);
+    await clock.advance(100);
+    assert.equal(held.get("workload/x"), 3);
   });
 
   it("a change that was overtaken by a later one of its key is never applied", async () => {

@@ -1,7 +1,7 @@
 /**
- * From groups of changes as they arrive to batches that are applied. What is urgent overtakes what waits, as far as that
- * cannot be noticed: an overtaken change of the same key is dropped, and the position only moves on when everything
- * up to it has been applied.
+ * From groups of changes as they arrive to batches that are applied. What is urgent overtakes what waits, and so do workloads, as far
+ * as that cannot be noticed: an overtaken change of the same key is dropped, and the position only moves on when everything up to it has
+ * been applied.
  */
 import type { Cause } from "@flotilla/model";
 import type { PushClock, Urgency } from "./push-queue.ts";
@@ -36,9 +36,16 @@ export interface PipelineOptions<Change> {
   readonly urgentGapMs: number;
   readonly keyOf: (change: Change) => string;
   readonly kindOf: (change: Change) => string;
-  /** Whether its effect does not depend on changes of other keys that came before. */
-  readonly mayOvertake: (change: Change) => boolean;
+  readonly dependsOn: (change: Change) => Dependence;
+  /** Whether what "deciding" stands for may depend on it. */
+  readonly isDeciding: (change: Change) => boolean;
 }
+
+/**
+ * Which changes of other keys that came before decide on the effect of a change: none (it overtakes where it is urgent), the deciding
+ * ones (it overtakes all others), or all of them.
+ */
+export type Dependence = "nothing" | "deciding" | "everything";
 
 interface Waiting<Change> extends OfferedGroup<Change> {
   readonly arrival: number;
@@ -56,22 +63,31 @@ export class ChangePipeline<Change> implements Disposable {
   #applied = 0;
   /** A batch of bulk is on its way: it waits no more, and is not applied yet. */
   #isBulkLeaving = false;
+  /** Among what waits in bulk there is something deciding. */
+  #isDecided = true;
 
   constructor(options: PipelineOptions<Change>) {
     const { clock, isBusy, minGapMs, maxGapMs, urgentGapMs } = options;
     this.#options = options;
     this.#bulk = new Debouncer({ clock, isBusy, minGapMs, maxGapMs, urgentGapMs, flush: (all) => this.#applyAll(all) });
-    const limits = { minGapMs: urgentGapMs, maxGapMs: urgentGapMs, urgentGapMs };
+    const limits = { minGapMs: urgentGapMs, maxGapMs: Math.max(maxOvertakingGapMs, urgentGapMs), urgentGapMs };
     this.#urgent = new Debouncer({ clock, isBusy: () => false, ...limits, flush: (all) => this.#overtake(all) });
   }
 
   offer(group: OfferedGroup<Change>): void {
-    const { clock, mayOvertake } = this.#options;
+    const { clock, isDeciding } = this.#options;
     this.#offered = Math.max(this.#offered, group.position);
     const waiting = { ...group, arrival: ++this.#arrivals, arrivedAt: clock.now() };
     const urgency = urgencyOf(group);
-    const overtakes = urgency === "urgent" && group.changes.every(mayOvertake);
+    const overtakes = this.#overtakes(group, urgency);
+    if (!overtakes && group.changes.some(isDeciding)) this.#isDecided = false;
     (overtakes ? this.#urgent : this.#bulk).offer(waiting, urgency);
+  }
+
+  #overtakes({ changes }: OfferedGroup<Change>, urgency: Urgency): boolean {
+    const dependences = new Set(changes.map(this.#options.dependsOn));
+    if (dependences.has("everything")) return false;
+    return dependences.has("deciding") ? this.#isDecided : urgency === "urgent";
   }
 
   /** Applies what waits now. */
@@ -103,6 +119,7 @@ export class ChangePipeline<Change> implements Disposable {
     const isUrgent = groups.some((group) => urgencyOf(group) === "urgent");
     const left = groups.map((group) => this.#withoutOvertaken(group));
     this.#overtaken.clear();
+    this.#isDecided = true;
     return this.#apply(left, this.#offered, isUrgent ? "urgent" : "normal");
   }
 
@@ -150,6 +167,9 @@ export interface DebounceOptions<Item> {
   readonly maxGapMs: number;
   readonly urgentGapMs: number;
 }
+
+/** Nobody notices in which order workloads of some milliseconds become known, but that they are known before their first request. */
+const maxOvertakingGapMs = 20;
 
 /** Under lasting churn: the gap over the work of the process since the last batch left. */
 const gapPerWork = 3;

@@ -188,6 +188,39 @@ describe("the writer of the snapshot", () => {
     assert.deepEqual(linesOf(written[0] as SnapshotChange), [`put ${keyText(a)}`]);
   });
 
+  it("keeps nothing of what came and went while another replica wrote", async () => {
+    const at = storeOf({});
+    at.store.isFree = false;
+    const written = await write(at, async (writer, inputs) => {
+      note(writer, inputs, 1, a);
+      for (let i = 0; i < 50; i++) {
+        note(writer, inputs, 2 + i, route(`r${i}`));
+        note(writer, inputs, 2 + i, removed(route(`r${i}`)));
+      }
+      await until(() => at.store.claims > 1, soon("claims"));
+      at.store.isFree = true;
+      await until(() => at.written.length > 0, soon("the write"));
+    });
+    assert.deepEqual(linesOf(written[0] as SnapshotChange), [`put ${keyText(a)}`]);
+  });
+
+  it("compares everything anew when more came and went without Redis than is worth keeping", async () => {
+    const at = storeOf({ [keyText(a)]: Buffer.from(encodeChange(a)).toString() });
+    let isConnected = true;
+    Object.defineProperty(at.store, "state", { get: () => ({ connected: isConnected }) });
+    const written = await write(at, async (writer, inputs) => {
+      note(writer, inputs, 1, a);
+      await until(() => at.written.length > 0, soon("the first write"));
+      isConnected = false;
+      const gone = Array.from({ length: 10_100 }, (_, i) => removed(route(`r${i}`)));
+      note(writer, inputs, 2, b, ...gone);
+      isConnected = true;
+      await until(() => at.store.claims > 1, soon("the second claim"));
+      await until(() => at.written.some(({ entries }) => entries.size > 0), soon("the write"));
+    });
+    assert.deepEqual(written.flatMap(linesOf), [`put ${keyText(b)}`]);
+  });
+
   it("nothing is written before the first position is known", async () => {
     const at = storeOf({});
     let looks = 0;

@@ -62,6 +62,9 @@ export interface SnapshotWriterOptions {
   readonly claimMs: number;
 }
 
+/** Keys of what is gone that are kept while Redis is away; comparing everything costs less than more of them. */
+const maxGone = 10_000;
+
 export class SnapshotWriter {
   readonly #options: SnapshotWriterOptions;
   readonly #pending = new Map<string, Change | undefined>();
@@ -74,9 +77,10 @@ export class SnapshotWriter {
     this.#options = options;
   }
 
-  /** What changed; `key` as the inputs have it. */
+  /** What changed; `key` as the inputs have it. Who becomes the writer compares everything: until then nothing is kept. */
   note(changes: Iterable<readonly [string, Change | undefined]>, position: number, epoch: string | undefined): void {
-    for (const [key, change] of changes) this.#pending.set(key, change);
+    if (this.#isWriter) for (const [key, change] of changes) this.#pending.set(key, change);
+    if (this.#pending.size > this.#options.inputs.size + maxGone) this.#giveUp();
     this.#position = position;
     this.#epoch = epoch;
     this.#wakeup.wake();
@@ -93,7 +97,7 @@ export class SnapshotWriter {
         await this.#writePending();
       } catch (error) {
         if (this.#isWriter) log.warn("the snapshot is not written", { error });
-        this.#isWriter = false;
+        this.#giveUp();
       }
     }
   }
@@ -113,7 +117,13 @@ export class SnapshotWriter {
     const entries = new Map([...pending].map(([key, change]) => [key, change && this.#encode(key, change)]));
     // Also without entries: it keeps the lock.
     if (await store.write({ entries, position: this.#position, epoch: this.#epoch, mark: mark() })) return;
+    this.#giveUp();
+  }
+
+  /** The next claim compares everything anew. Keys of what came and went would add up until then. */
+  #giveUp(): void {
     this.#isWriter = false;
+    this.#pending.clear();
   }
 
   #differences({ stored, tagOf }: Claim): void {

@@ -67,10 +67,11 @@ export async function runDuties(
     keepDefinitions({ api, definitions: await shippedDefinitions(), version, log }, end);
   const ambient = {
     ...{ api, mesh, log, random: Math.random, nowMs: Date.now },
-    writesPerSecond: settings.statusWritesPerSecond,
+    ...{ writesPerSecond: settings.statusWritesPerSecond, sendsDryRun: settings.ambientDryRunPolicies },
   };
+  const writesAmbient = settings.ambient && settings.writesAmbientStatus;
   const writeStatus = async (end: AbortSignal): Promise<void> => {
-    await Promise.all([writer.run(end), settings.ambient && new AmbientStatus(ambient).run(end)]);
+    await Promise.all([writer.run(end), writesAmbient && new AmbientStatus(ambient).run(end)]);
   };
   const gateways = { api, settings, mesh, proxyConfigs, log };
   await Promise.all([

@@ -3,14 +3,12 @@ import { discoveryFlags } from "../../../../packages/cli/src/discovery/flags.ts"
 import type { NamesByKind } from "./kinds.ts";
 
 const waypoints = "waypoints are as with its default";
-const ambient = "ambient is as with its default";
 const defaulted = "proxies get what its default gives";
 const counted = "not counted";
 
 export const missing: NamesByKind<Readonly<Record<string, string>>> = {
   environment: {
     AMBIENT_ENABLE_BAGGAGE: waypoints,
-    AMBIENT_ENABLE_STATUS: ambient,
     AUDIENCE: "TOKEN_AUDIENCES, or audiences of JWT_RULE",
     CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE: "CA_SELF_SIGNED_KEY has kind and size of the key",
     DISABLE_TRACK_REMAINING_CB_METRICS: defaulted,
@@ -49,7 +47,6 @@ export const missing: NamesByKind<Readonly<Record<string, string>>> = {
   ),
   pages: {
     "/debug/adsz?push=true": "nothing is pushed without a change; a restart of a stream sends all it has anew",
-    "/debug/ambientz": "service-controller has its workloads under /debug/registryz",
     "/debug/inject": "the templates are in the ConfigMap that webhook reads",
     "/debug/mcsz": "ServiceExports and ServiceImports are among /debug/configz",
     "/debug/pushcontext": "/debug/configz and /debug/registryz have what it holds",

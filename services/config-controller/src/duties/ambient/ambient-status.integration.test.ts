@@ -72,17 +72,18 @@ describe("conditions of the ambient mesh", { skip: server === undefined && whyNo
         resolution: "DYNAMIC_DNS",
       },
     });
-    const policy = (name: string, spec: object) =>
+    const policy = (name: string, spec: object, annotations: object = {}) =>
       api.create(policies, {
-        ...{ apiVersion: "security.istio.io/v1", kind: "AuthorizationPolicy", metadata: { name }, spec },
+        ...{ apiVersion: "security.istio.io/v1", kind: "AuthorizationPolicy", metadata: { name, annotations }, spec },
       });
     await policy("plain", { rules: [{ from: [{ source: { namespaces: ["shop"] } }] }] });
+    await policy("tried", { rules: [{}] }, { "istio.io/dry-run": "true" });
     await policy("requests", { rules: [{ to: [{ operation: { methods: ["GET"] } }] }] });
     await policy("target", { targetRefs: [{ group: "", kind: "Service", name: "web" }], rules: [{}] });
 
     const running = new AmbientStatus({
       ...{ api, mesh: () => defaultMeshConfig, log: noopLogger, random: Math.random },
-      ...{ nowMs: Date.now, writesPerSecond: 1_000 },
+      ...{ nowMs: Date.now, writesPerSecond: 1_000, sendsDryRun: true },
     }).run(stop.signal);
     const condition = async (path: string, name: string, type: string) => {
       const found = await api.get<ClusterObject>(`${path}/${name}`);
@@ -102,7 +103,8 @@ describe("conditions of the ambient mesh", { skip: server === undefined && whyNo
       ...([entries, "wild", "istio.io/WaypointMissing"] as const),
       "True NoWaypointForWildcardService: ServiceEntry will not apply until it is bound to a valid waypoint.",
     );
-    await becomes(policies, "plain", "ZtunnelAccepted", "True Accepted: attached to ztunnel");
+    for (const name of ["plain", "tried"])
+      await becomes(policies, name, "ZtunnelAccepted", "True Accepted: attached to ztunnel");
     await becomes(
       ...([policies, "target", "WaypointAccepted"] as const),
       "False AncestorNotBound: Service default/web is not bound to a waypoint",

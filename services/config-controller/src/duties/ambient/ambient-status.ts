@@ -20,6 +20,8 @@ export interface AmbientStatusOptions extends ClusterObjectsOptions {
   /** MeshConfig as it is now; undefined while it is not known. */
   readonly mesh: () => JsonObject | undefined;
   readonly writesPerSecond: number;
+  /** Whether ztunnels are sent policies that are only tried. */
+  readonly sendsDryRun: boolean;
   readonly nowMs: () => number;
 }
 
@@ -74,7 +76,10 @@ export class AmbientStatus {
   }
 
   async #behind(mesh: JsonObject): Promise<readonly Behind[]> {
-    const wanted = new WantedConditions(this.#objects, meshSettings(mesh));
+    const wanted = new WantedConditions(this.#objects, {
+      ...meshSettings(mesh),
+      sendsDryRun: this.#options.sendsDryRun,
+    });
     const timeSlice = new TimeSlice();
     const behind: Behind[] = [];
     for (const collection of collections)

@@ -30,6 +30,11 @@ export interface MeshSettings {
   readonly visibility: ServiceEntryVisibility | undefined;
 }
 
+interface ConditionSettings extends MeshSettings {
+  /** Whether ztunnels are sent policies that are only tried. */
+  readonly sendsDryRun: boolean;
+}
+
 /** Of MeshConfig. */
 export function meshSettings(mesh: { readonly [name: string]: unknown }): MeshSettings {
   const visibility = mesh["serviceEntryVisibility"];
@@ -44,10 +49,10 @@ const read = (schema: typeof ServiceEntryVisibilitySchema, value: unknown) =>
 
 export class WantedConditions {
   readonly #objects: ClusterObjects;
-  readonly #mesh: MeshSettings;
+  readonly #mesh: ConditionSettings;
   readonly #waypoints = new Map<string, Waypoint | undefined>();
 
-  constructor(objects: ClusterObjects, mesh: MeshSettings) {
+  constructor(objects: ClusterObjects, mesh: ConditionSettings) {
     this.#objects = objects;
     this.#mesh = mesh;
   }
@@ -80,7 +85,7 @@ export class WantedConditions {
   }
 
   #ofPolicy(object: ClusterObject): readonly AmbientCondition[] | undefined {
-    const { rootNamespace } = this.#mesh;
+    const { rootNamespace, sendsDryRun } = this.#mesh;
     const policy = decodedPolicy(object);
     if (policy === undefined) return undefined;
     const targets = policyTargets(policy.spec, policy.key.namespace, {
@@ -93,7 +98,7 @@ export class WantedConditions {
         return target && this.#binding(collection, target);
       },
     });
-    const translated = translatePolicy(policy, { rootNamespace, sendsDryRun: false });
+    const translated = translatePolicy(policy, { rootNamespace, sendsDryRun });
     return [...ztunnelCondition(translated), ...waypointCondition(targets)];
   }
 

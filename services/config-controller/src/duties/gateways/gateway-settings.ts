@@ -46,6 +46,18 @@ export const gatewaySettings = {
     default: true,
     sentence: "With PILOT_ENABLE_AMBIENT, Gateways of the class istio-waypoint get a Deployment and a Service.",
   }),
+  writesAmbientStatus: flag({
+    env: "AMBIENT_ENABLE_STATUS",
+    default: true,
+    sentence:
+      "With PILOT_ENABLE_AMBIENT, conditions of objects say which waypoint they are bound to and who enforces them.",
+  }),
+  ambientDryRunPolicies: flag({
+    env: "AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY",
+    default: false,
+    sentence:
+      "The conditions of AuthorizationPolicies with istio.io/dry-run say that ztunnels are sent them; set it on xds-server too.",
+  }),
   ambientMultiNetwork: flag({
     env: "AMBIENT_ENABLE_MULTI_NETWORK",
     default: false,

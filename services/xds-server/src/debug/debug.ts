@@ -9,7 +9,6 @@ import type { Ingest } from "../ingest/ingest.ts";
 import type { ConnectedStreams } from "../serve/connected-streams.ts";
 import type { DebugAnswers } from "../serve/debug-answers.ts";
 import type { StreamObserver } from "../serve/stream-record.ts";
-import { ambientPage } from "./ambient-page.ts";
 import { ChangeLedger } from "./change-ledger.ts";
 import { explainPage } from "./explain.ts";
 import { createFleetStatus, type FleetStatus } from "./fleet-status.ts";
@@ -75,7 +74,6 @@ export function createDebug(options: DebugOptions): Debug {
     [
       explainPage({ core, streams, fleet, ledger, history, position }),
       positionPage(core, position, () => source.latest),
-      ambientPage(core),
     ],
     { allowUnsafe: settings.unsafePages },
   );

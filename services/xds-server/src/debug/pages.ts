@@ -1,5 +1,6 @@
 /** All debug pages, served over HTTP at istiod's paths. */
 import type { Health, HttpHandler, HttpReply } from "@flotilla/runtime";
+import { ambientPage } from "./ambient-page.ts";
 import { instancesPage } from "./instances-page.ts";
 import { type MeshPageSources, meshPages } from "./mesh-pages.ts";
 import { type DebugPage, plain } from "./page.ts";
@@ -21,6 +22,7 @@ export function debugPages(
     ...proxyPages(sources),
     ...snapshotPages(sources),
     ...meshPages(sources),
+    ambientPage(sources.core),
     instancesPage(sources),
     ...further,
   ];

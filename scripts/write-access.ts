@@ -98,7 +98,7 @@ On FLOTILLA config-controller owns configuration objects, service-controller ser
 ## Users of NATS
 
 What is not named is refused. Of the API of JetStream each service has what it takes to create, read and, where it writes, configure the
-streams above; the webhook reads configuration only. Nobody may delete, purge, back up or restore a stream.
+streams above; the webhook reads configuration and services only. Nobody may delete, purge, back up or restore a stream.
 
 ${users.join("\n")}
 ## Users of Redis

@@ -7,4 +7,5 @@ export { type MeshObject, type MeshSettings, meshObject, meshSettings, objectTit
 export { MeshReview, type ReviewLimits } from "./mesh-review.ts";
 export { reaches } from "./messages/message.ts";
 export { messageList } from "./messages/messages.ts";
+export { publishedService } from "./published-service.ts";
 export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression } from "./suppression.ts";

@@ -13,6 +13,8 @@ export interface ReviewLimits {
   readonly maxCharacters: number;
   /** No further check begins after this. */
   readonly budgetMs: number;
+  /** Checks that look at objects of these kinds are left out: what exists of them is not known yet. */
+  readonly unknown?: ReadonlySet<string>;
 }
 
 export class MeshReview {
@@ -51,8 +53,10 @@ export class MeshReview {
   }
 
   /** Findings of the object with it in the place of the one of its name. @throws what an analyzer throws */
-  review(object: MeshObject, { maxCharacters, budgetMs }: ReviewLimits): readonly Finding[] {
-    const chosen = this.#analyzers.filter(({ checks }) => checks.includes(object.key.kind));
+  review(object: MeshObject, { maxCharacters, budgetMs, unknown }: ReviewLimits): readonly Finding[] {
+    const chosen = this.#analyzers.filter(
+      ({ checks, reads }) => checks.includes(object.key.kind) && !reads.some((kind) => unknown?.has(kind)),
+    );
     if (chosen.length === 0 || JSON.stringify(object.spec.value ?? null).length > maxCharacters) return [];
     const key = configKeyText(object.key);
     const before = this.#index.get(key);

@@ -31,7 +31,7 @@ interface Part {
   readonly subjects: readonly string[];
   readonly deny?: readonly string[];
   /** The only subjects of the one stream that are read; all unless given. */
-  readonly reads?: string;
+  readonly reads?: readonly string[];
 }
 
 const mainStream = "FLOTILLA";
@@ -42,7 +42,7 @@ const parts: Readonly<Record<BusService, Part>> = {
   ca: { subjects: [trustBundles, "sync.ca"] },
   "config-controller": { subjects: ["config.>", "sync.config-controller"], deny: [trustBundles] },
   "service-controller": { subjects: ["service.>", "endpoints.>", "workload.>", "sync.service-controller"] },
-  webhook: { subjects: [], reads: "config.>" },
+  webhook: { subjects: [], reads: ["config.>", "service.>"] },
   "xds-server": { subjects: [] },
 };
 
@@ -104,13 +104,13 @@ function userText({ service, identity }: BusUser): string {
  * Creating the stream where it is missing, and reading it. A consumer is created by a subject with its name and its filter, which
  * the server compares with the request.
  */
-function readingOf(stream: string, only?: string): readonly string[] {
+function readingOf(stream: string, only?: readonly string[]): readonly string[] {
   const consumer = `$JS.API.CONSUMER.CREATE.${stream}`;
   return [
     `$JS.API.STREAM.INFO.${stream}`,
     `$JS.API.STREAM.CREATE.${stream}`,
     `$JS.API.STREAM.MSG.GET.${stream}`,
-    only === undefined ? `${consumer}.>` : `${consumer}.*.${subjectRoot}.${only}`,
+    ...(only === undefined ? [`${consumer}.>`] : below(only).map((subject) => `${consumer}.*.${subject}`)),
     // Several filters at once are asked for without a name, and the subject has none of them.
     ...(stream === mainStream && only === undefined ? [consumer] : []),
     // Answers to flow control.

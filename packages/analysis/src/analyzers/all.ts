@@ -87,11 +87,14 @@ const unpublished: ReadonlySet<string> = new Set([
   "WorkloadEntry",
 ]);
 
-/** Those that look at published configuration alone, but for those that report what others report already. */
-export function configurationAnalyzers(): readonly Analyzer[] {
+/**
+ * Those that look at published configuration alone, but for those that report what others report already. @param alsoKnown kinds whose objects are
+ * known from elsewhere
+ */
+export function configurationAnalyzers(...alsoKnown: readonly string[]): readonly Analyzer[] {
+  const isUnknown = (kind: string): boolean => unpublished.has(kind) && !alsoKnown.includes(kind);
   const isReportedElsewhere = (name: string): boolean => name === "conditions" || name === "validity";
   return createAnalyzers().filter(
-    ({ name, reads, isOptional }) =>
-      isOptional !== true && !isReportedElsewhere(name) && !reads.some((kind) => unpublished.has(kind)),
+    ({ name, reads, isOptional }) => isOptional !== true && !isReportedElsewhere(name) && !reads.some(isUnknown),
   );
 }

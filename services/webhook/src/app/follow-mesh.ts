@@ -1,5 +1,5 @@
-/** Follows the MeshConfig on the bus, which may be away at the start and later: what is known holds meanwhile. */
-import { connectWithHealth, readSeal } from "@flotilla/bus";
+/** Follows configuration and services on the bus, which may be away at the start and later: what is known holds meanwhile. */
+import { type Bus, connectWithHealth, filters, readSeal, subscribe } from "@flotilla/bus";
 import type { ConfigChange } from "@flotilla/model";
 import type { WebhookService } from "../settings.ts";
 import type { MeshReviews } from "../watch/mesh-reviews.ts";
@@ -29,5 +29,17 @@ export async function followMesh(
     reviews.note(change);
   };
   const listener = { onHeard, onChange };
-  await service.keepRunning("following the mesh", (until) => mesh.follow(bus, listener, until), log);
+  await Promise.all([
+    service.keepRunning("following the mesh", (until) => mesh.follow(bus, listener, until), log),
+    service.keepRunning("following services", (until) => followServices(bus, reviews, until), log),
+  ]);
+}
+
+async function followServices(bus: Bus, reviews: MeshReviews, stop: AbortSignal): Promise<void> {
+  const options = { bus, filter: filters.services, afterSequence: 0, seal: undefined };
+  for await (const item of subscribe(options, stop)) {
+    if (item.kind === "caught-up") reviews.beginServices();
+    if (item.kind !== "group") continue;
+    for (const change of item.group.changes) if (change.type === "service") reviews.noteService(change);
+  }
 }

@@ -1,7 +1,7 @@
 /** Warnings of analysis, from changes as they come over the bus. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ConfigChange, KubeObject } from "@flotilla/model";
+import type { ConfigChange, KubeObject, Service, ServiceChange } from "@flotilla/model";
 import { noopLogger } from "@flotilla/runtime";
 import { MeshReviews } from "./mesh-reviews.ts";
 
@@ -12,6 +12,19 @@ const put: ConfigChange = {
   value: { key: front, labels: {}, annotations: {}, creationTimeMs: 0, spec: { servers } },
 };
 const remove: ConfigChange = { type: "config", op: "delete", key: front };
+
+function service(name: string, shard = "Kubernetes/one"): ServiceChange & { readonly op: "put" } {
+  const key = { shard, hostname: `${name}.shop.svc.cluster.local`, namespace: "shop", name };
+  const value: Service = {
+    ...{ hostname: key.hostname, namespace: "shop", name, labels: {}, meshExternal: false, defaultAddress: "10.0.0.1" },
+    ...{ clusterVips: {}, creationTimeMs: 0, serviceAccounts: [], definedBy: "" },
+    registry: "Kubernetes",
+    resolution: "client-side",
+    exportTo: ["*"],
+    ports: [{ name: "http", number: 80, protocol: "HTTP" }],
+  };
+  return { type: "service", op: "put", key, value };
+}
 
 function route(annotations: Readonly<Record<string, string>> = {}): KubeObject {
   return {
@@ -56,6 +69,27 @@ describe("warnings of analysis", () => {
     assert.deepEqual([reviews.warningsOf(route()), logged.length], [[], 1]);
     reviews.note(remove);
     assert.deepEqual([reviews.warningsOf(route()), logged.length], [[], 1]);
+  });
+
+  it("look hosts up once services are published", () => {
+    const { reviews } = reviewsOf(10);
+    const codes = () => reviews.warningsOf(route()).map((text) => text.replace(/:.*\[/, ": ["));
+    const host = "spec.http[0].route[0].destination.host: [IST0101]";
+    reviews.begin();
+    reviews.note(put);
+    reviews.beginServices();
+    assert.deepEqual(codes(), []);
+    reviews.noteService(service("b"));
+    assert.deepEqual(codes(), [host]);
+    reviews.noteService(service("a"));
+    assert.deepEqual(codes(), []);
+    reviews.noteService(service("a", "Kubernetes/two"));
+    const removeFrom = (shard: string) =>
+      reviews.noteService({ type: "service", op: "delete", key: service("a", shard).key });
+    removeFrom("Kubernetes/one");
+    assert.deepEqual(codes(), [], "the other cluster has it");
+    removeFrom("Kubernetes/two");
+    assert.deepEqual(codes(), [host]);
   });
 
   it("are off with a bound of 0", () => {

@@ -1,6 +1,6 @@
 /**
  * What analysis finds about an object that is written: by those of its checks that look at configuration, which the webhook hears on the bus
- * anyway. Only warnings come of it, in bounded time, and none before the whole configuration was heard or in meshes that are too large.
+ * anyway, and at services. Only warnings come of it, in bounded time, and none before the whole configuration was heard or in meshes that are too large.
  */
 import {
   configurationAnalyzers,
@@ -9,11 +9,21 @@ import {
   MeshReview,
   meshObject,
   meshSettings,
+  publishedService,
 } from "@flotilla/analysis";
 import { apiVersionOf, kindNamed } from "@flotilla/kinds";
-import type { Config, ConfigChange, JsonObject, KubeObject } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigChange,
+  type ConfigKey,
+  type JsonObject,
+  type KubeObject,
+  type ServiceChange,
+  serviceKeyText,
+} from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 
+const services: ReadonlySet<string> = new Set(["Service"]);
 const limits = { maxCharacters: 100_000, budgetMs: 20 };
 /** The API server shows some thousand characters of warnings at most, of each the first 256. */
 const maxWarnings = 10;
@@ -22,7 +32,9 @@ export class MeshReviews {
   readonly #maxObjects: number;
   readonly #log: Logger;
   #review: MeshReview | undefined;
+  readonly #services = new Map<string, ConfigKey>();
   #hasBegun = false;
+  #knowsServices = false;
 
   /** @param maxObjects none are kept with 0 */
   constructor(maxObjects: number, log: Logger) {
@@ -30,7 +42,7 @@ export class MeshReviews {
     this.#log = log;
     // None of these analyzers reads a certificate.
     const tools = { nowMs: () => performance.now(), validityOf: () => ({ notBeforeMs: 0, notAfterMs: 0 }) };
-    this.#review = maxObjects === 0 ? undefined : new MeshReview(configurationAnalyzers(), tools);
+    this.#review = maxObjects === 0 ? undefined : new MeshReview(configurationAnalyzers("Service"), tools);
   }
 
   /** All that is published has been noted: what is not there does not exist. */
@@ -38,13 +50,41 @@ export class MeshReviews {
     this.#hasBegun = true;
   }
 
+  /** All services that are published have been noted. Without any, a mesh has none or nobody publishes them: hosts are not looked up then. */
+  beginServices(): void {
+    this.#knowsServices = true;
+  }
+
+  noteService(change: ServiceChange): void {
+    const text = serviceKeyText(change.key);
+    const before = this.#services.get(text);
+    const object = change.op === "put" ? publishedService(change.value) : undefined;
+    this.#services.delete(text);
+    if (object !== undefined && this.#review !== undefined) {
+      this.#services.set(text, object.key);
+      this.#put(this.#review, object);
+    } else if (before !== undefined && !this.#isElsewhere(before)) this.#review?.remove(before);
+  }
+
+  /** A service of one name may be in several clusters. */
+  #isElsewhere({ kind, namespace, name }: ConfigKey): boolean {
+    return [...this.#services.values()].some(
+      (key) => key.kind === kind && key.namespace === namespace && key.name === name,
+    );
+  }
+
   note(change: ConfigChange): void {
     const review = this.#review;
     if (review?.concerns(change.key.kind) !== true) return;
     const object = change.op === "put" ? objectOf(change.value) : undefined;
     if (object === undefined) review.remove(change.key);
-    else review.put(object);
+    else this.#put(review, object);
+  }
+
+  #put(review: MeshReview, object: MeshObject): void {
+    review.put(object);
     if (review.size <= this.#maxObjects) return;
+    this.#services.clear();
     this.#review = undefined;
     this.#log.warn("the mesh is too large for warnings of analysis", { objects: review.size });
   }
@@ -55,7 +95,7 @@ export class MeshReviews {
     if (object === undefined || this.#review === undefined) return [];
     try {
       return this.#review
-        .review(object, limits)
+        .review(object, this.#knowsServices && this.#services.size > 0 ? limits : { ...limits, unknown: services })
         .filter(({ level, code }) => level !== "Info" && !isSuppressedByObject(code, object))
         .slice(0, maxWarnings)
         .map(({ field, message, code }) => `${field === "" ? "" : `${field}: `}${message} [${code}]`);

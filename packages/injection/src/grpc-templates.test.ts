@@ -77,6 +77,13 @@ describe("the template grpc-agent", () => {
     assert.equal(named(silent.spec.containers, "istio-proxy")["readinessProbe"], undefined);
   });
 
+  it("is asked at the status port of the pod's own proxy configuration", () => {
+    const own = { "inject.istio.io/templates": "grpc-agent", "proxy.istio.io/config": '{"statusPort":15030}' };
+    const { readinessProbe, lifecycle } = named(inject(own).spec.containers, "istio-proxy");
+    assert.equal((readinessProbe as typeof probe).httpGet.port, 15_030);
+    assert.match(JSON.stringify(lifecycle), /localhost:15030/);
+  });
+
   it("is injected again without a change", () => {
     const { annotations = {}, labels = {} } = pod.metadata;
     const again = inject(annotations, pod.spec.containers, labels);
@@ -135,6 +142,11 @@ describe("annotations of the built-in sidecar", () => {
     const mounts = proxyOf(annotations)["volumeMounts"] as readonly object[];
     assert.deepEqual(mounts.at(-1), { name: "tap", mountPath: "/tap", readOnly: true });
     assert.ok(!volumesOf(inject({})).includes("tap"));
+  });
+
+  it("are asked to drain at the status port of the pod's own proxy configuration", () => {
+    const { lifecycle } = proxyOf({ "proxy.istio.io/config": '{"statusPort":15030}' });
+    assert.match(JSON.stringify(lifecycle), /--debug-port=15030/);
   });
 
   it("take a bootstrap from a ConfigMap", () => {

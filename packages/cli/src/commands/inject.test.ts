@@ -53,6 +53,26 @@ describe("flotilla inject", () => {
     assert.deepEqual(namesOf(podOf(items[0]).containers), ["a", "istio-proxy"]);
   });
 
+  it("applies the ProxyConfigs of the files, by namespace and selector", async () => {
+    const proxyConfig = (namespace: string, name: string, spec: object) =>
+      JSON.stringify({
+        ...{ apiVersion: "networking.istio.io/v1beta1", kind: "ProxyConfig", metadata: { name, namespace }, spec },
+      });
+    const own = { concurrency: 1, selector: { matchLabels: { app: "a" } } };
+    const other = { concurrency: 7, selector: { matchLabels: { app: "b" } } };
+    const configs = [
+      proxyConfig("shop", "own", own),
+      proxyConfig("shop", "other", other),
+      proxyConfig("depot", "own", other),
+    ];
+    const { out } = await recordRun(["inject", "-f", file(`${configs.join("\n---\n")}\n`), "-f", file(deployment)]);
+    const [proxyConfigOfPod] =
+      /"concurrency":\d+/.exec(JSON.stringify(documents(out).at(-1)).replaceAll("\\", "")) ?? [];
+    assert.equal(proxyConfigOfPod, '"concurrency":1');
+    const wrong = await recordRun(["inject", "-f", file(proxyConfig("shop", "own", { concurrency: -1 }))]);
+    assert.match(wrong.err, /\.yaml: spec\.concurrency: Invalid value: -1/);
+  });
+
   it("takes templates and values from a ConfigMap, and the mesh from another", async () => {
     const map = file(
       JSON.stringify({ kind: "ConfigMap", data: { config: templates, values: '{"image":"of-the-map"}' } }),

@@ -9,9 +9,9 @@ import {
   type Pod,
   type WorkloadInjection,
 } from "@flotilla/injection";
-import { isObject } from "@flotilla/model";
-import { problemText } from "@flotilla/validation";
-import { parseAllDocuments, stringify } from "yaml";
+import { type Config, isObject, type JsonObject, proxyConfigLayers } from "@flotilla/model";
+import { createValidator, problemText } from "@flotilla/validation";
+import { type Document, parseAllDocuments, stringify } from "yaml";
 import { filesOf, readManifestText } from "../api/manifests.ts";
 import type { inject as definition } from "../definitions/offline.ts";
 import { CliError } from "../errors.ts";
@@ -22,8 +22,10 @@ import type { Invocation, Run } from "../parse/definition.ts";
 export const inject: Run<typeof definition> = async ({ options, terminal }) => {
   if (options.file.length === 0) throw new CliError("CLI_USAGE", "inject needs -f FILE, a directory or -");
   const notes: string[] = [];
-  const injection = await createInjection(options, (note) => notes.push(note));
-  const texts = options.file.flatMap(filesOf).flatMap((file) => injectFile(file, injection));
+  const documents = options.file.flatMap(filesOf).flatMap(documentsOf);
+  const proxyConfigs = documents.flatMap((one) => proxyConfigOf(one, options.namespace ?? "default"));
+  const injection = await createInjection(options, proxyConfigs, (note) => notes.push(note));
+  const texts = documents.map((one) => injectDocument(one, injection));
   for (const note of notes) terminal.warn(note);
   terminal.write(texts.join("---\n"));
   return 0;
@@ -31,8 +33,13 @@ export const inject: Run<typeof definition> = async ({ options, terminal }) => {
 
 type Options = Invocation<typeof definition>["options"];
 
-async function createInjection(options: Options, note: (text: string) => void): Promise<WorkloadInjection> {
+async function createInjection(
+  options: Options,
+  proxyConfigs: readonly Config[],
+  note: (text: string) => void,
+): Promise<WorkloadInjection> {
   const { config, mesh } = await readInjectionInputs(options);
+  const rootNamespace = String(mesh["rootNamespace"] ?? "");
   const environment = {
     revision: options.revision,
     nativeSidecars: !options.withoutNativeSidecars,
@@ -54,6 +61,7 @@ async function createInjection(options: Options, note: (text: string) => void): 
       namespace,
       namespaceAnnotations: {},
       workload: { ...workload, namespace },
+      proxyConfigs: proxyConfigLayers(proxyConfigs, { rootNamespace, namespace, labels: pod.metadata.labels ?? {} }),
       proxyEnv: {},
       mesh,
     };
@@ -61,8 +69,15 @@ async function createInjection(options: Options, note: (text: string) => void): 
   };
 }
 
+interface PlacedDocument {
+  /** For messages: `FILE, document 2`. */
+  readonly place: string;
+  readonly document: Document.Parsed;
+  readonly object: JsonObject;
+}
+
 /** @throws CliError CLI_REFUSED naming file and document */
-function injectFile(file: string, injection: WorkloadInjection): readonly string[] {
+function documentsOf(file: string): readonly PlacedDocument[] {
   const source = file === "-" ? "stdin" : file;
   const documents = parseAllDocuments(readManifestText(file), { merge: true });
   if (!Array.isArray(documents)) return [];
@@ -73,20 +88,35 @@ function injectFile(file: string, injection: WorkloadInjection): readonly string
     const object: unknown = document.toJS();
     if (object === null || object === undefined) return [];
     if (!isObject(object)) throw new CliError("CLI_REFUSED", `${place}: is no object`);
-    try {
-      const injected = injectWorkload(object, checked(injection));
-      return [
-        injected === object
-          ? `${String(document)
-              .replace(/^---\n/, "")
-              .trimEnd()}\n`
-          : stringify(injected, { lineWidth: 0 }),
-      ];
-    } catch (cause) {
-      if (!(cause instanceof InjectionError)) throw cause;
-      throw new CliError("CLI_REFUSED", `${place}: ${cause.reason}`, { cause });
-    }
+    return [{ place, document, object: object as JsonObject }];
   });
+}
+
+/** ProxyConfigs of the files hold for the workloads of the files, as those of a mesh do for its pods. @throws CliError CLI_REFUSED for a wrong one */
+function proxyConfigOf({ place, object }: PlacedDocument, usualNamespace: string): readonly Config[] {
+  const { apiVersion, kind, metadata, spec } = object;
+  if (kind !== "ProxyConfig" || !String(apiVersion).startsWith("networking.istio.io/")) return [];
+  const problems = createValidator()(object).filter(({ severity }) => severity === "error");
+  if (problems.length > 0)
+    throw new CliError("CLI_REFUSED", problems.map((one) => `${place}: ${problemText(one)}`).join("\n"));
+  const { name, namespace, creationTimestamp } = isObject(metadata) ? metadata : {};
+  const key = { kind, namespace: String(namespace ?? usualNamespace), name: String(name ?? "") };
+  const creationTimeMs = Date.parse(String(creationTimestamp)) || 0;
+  return [{ key, labels: {}, annotations: {}, creationTimeMs, spec: spec ?? {} }];
+}
+
+/** @throws CliError CLI_REFUSED naming file and document */
+function injectDocument({ place, document, object }: PlacedDocument, injection: WorkloadInjection): string {
+  try {
+    const injected = injectWorkload(object, checked(injection));
+    if (injected !== object) return stringify(injected, { lineWidth: 0 });
+    return `${String(document)
+      .replace(/^---\n/, "")
+      .trimEnd()}\n`;
+  } catch (cause) {
+    if (!(cause instanceof InjectionError)) throw cause;
+    throw new CliError("CLI_REFUSED", `${place}: ${cause.reason}`, { cause });
+  }
 }
 
 /** A file may hold anything: the form of a pod is checked first, as the webhook does. */

@@ -17,6 +17,7 @@ import { NatsLink } from "./nats-link.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
 import { horizonOf, markedPlace, openStream, removeMessage, type StreamLook, streamName } from "./nats-stream.ts";
 import { deliveries } from "./ordered-consumer.ts";
+import { ReadWindow } from "./read-window.ts";
 import type { SetAside } from "./set-aside.ts";
 
 /** Connection, clock and replicas of a bus over NATS. */
@@ -47,6 +48,8 @@ export async function connectNats(options: NatsOptions, stop: AbortSignal): Prom
 /** Where a follower is, and the server that it read from. */
 interface Following extends ReadPlace {
   readonly server: string | undefined;
+  readonly filters: readonly string[];
+  readonly window: ReadWindow;
 }
 
 /** Of a stream that has been read to its end; its last message may be on a subject that is not followed. */
@@ -109,7 +112,9 @@ class NatsBus implements Bus {
   async *follow(options: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
     const { filters, afterSequence, epoch } = options;
     const until = AbortSignal.any([stop, this.#link.closed]);
-    let at: Following = { position: afterSequence, epoch, mark: readMark(options.mark), server: undefined };
+    const window = new ReadWindow(afterSequence === 0);
+    const from = { position: afterSequence, epoch, mark: readMark(options.mark) };
+    let at: Following = { ...from, server: undefined, filters, window };
     let isCaughtUp = false;
     while (!until.aborted) {
       const { position } = at;
@@ -121,11 +126,14 @@ class NatsBus implements Bus {
         at = { ...at, epoch: look.epoch, server };
         if (reason !== undefined) {
           [at, isCaughtUp, this.#mark] = [{ ...at, position: 0, mark: undefined }, false, undefined];
+          window.clear();
           yield { kind: "reset", reason, epoch: look.epoch };
         }
         for await (const item of this.#consume(filters, at.position, look, isCaughtUp, until)) {
-          if (item.kind === "message") at = { ...at, position: item.message.sequence, mark: item.message };
-          else if (item.kind === "caught-up") {
+          if (item.kind === "message") {
+            at = { ...at, position: item.message.sequence, mark: item.message };
+            window.add(item.message);
+          } else if (item.kind === "caught-up") {
             isCaughtUp = true;
             at = { ...at, position: item.sequence, mark: markAtEnd(at.mark, item.sequence, look) };
           }
@@ -162,12 +170,16 @@ class NatsBus implements Bus {
 
   /** One server that has run all the time has all that it had. */
   async #markedPlace(
-    { mark, server: before }: Following,
+    { mark, server: before, window, filters, position }: Following,
     last: number,
     server: string | undefined,
   ): Promise<MarkedPlace> {
     const isSame = server !== undefined && server === before;
-    return mark === undefined || isSame || mark.sequence > last ? "same" : markedPlace(this.#link.manager, mark);
+    if (mark === undefined || isSame || mark.sequence > last) return "same";
+    const { manager } = this.#link;
+    const place = await markedPlace(manager, mark);
+    if (place !== "replaced") return place;
+    return (await window.leadsOn(manager, { stream: streamName, filters, position })) ? "same" : "replaced";
   }
 
   #noteMark(mark: Mark | undefined): void {

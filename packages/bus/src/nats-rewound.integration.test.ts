@@ -115,6 +115,45 @@ describe("a stream that was rewound and written on", () => {
       await until(() => late.items.includes(all), soon("what is stored now"));
     });
 
+  for (const [name, messages, resets] of [
+    [
+      "every message that was read and lost has a newer value behind the position: reading goes on",
+      [
+        ["w", "2"],
+        ["d", "2"],
+        ["c", "2"],
+        ["d", "3"],
+        ["w", "3"],
+      ],
+      0,
+    ],
+    [
+      "one stands before the position that was not read: reading begins again",
+      [
+        ["w", "2"],
+        ["d", "2"],
+        ["d", "3"],
+        ["c", "3"],
+      ],
+      1,
+    ],
+  ] as const)
+    it(name, async () => {
+      await using bus = await open();
+      await using connected = reader(bus, { afterSequence: 0 });
+      await bus.publish([put("a", "1"), put("b", "1")]);
+      await copyDisk();
+      await until(() => bus.state.connected, soon("the connection"));
+      await bus.publish([put("c", "1"), put("d", "1")]);
+      await until(() => connected.items.includes("d=1"), soon("the messages that are lost"));
+      const before = connected.items.length;
+      await comeBackRewound(messages);
+      const read = () => new Map(connected.items.slice(before).map((item) => item.split("=") as [string, string]));
+      const wanted = new Map<string, string>(messages);
+      await until(() => [...wanted].every(([key, value]) => read().get(key) === value), soon("what is stored now"));
+      assert.equal(connected.items.slice(before).filter((item) => item.startsWith("reset")).length, resets);
+    });
+
   it("one that has all it had goes on where it was", async () => {
     await using bus = await open();
     await using connected = reader(bus, { afterSequence: 0 });

@@ -48,6 +48,12 @@ const http2Options: JsonObject = {
   },
 };
 
+/**
+ * Envoy's own limit is 30 s, of which an interval is drawn that doubles with each attempt: a control plane that was away for 7 s is asked
+ * again up to 8 s after it is back.
+ */
+const reconnectBackOff: JsonObject = { retry_back_off: { base_interval: "0.5s", max_interval: "2s" } };
+
 export function envoyBootstrap({
   node,
   discoveryAddress,
@@ -60,7 +66,7 @@ export function envoyBootstrap({
     api_type: delta ? "DELTA_GRPC" : "GRPC",
     transport_api_version: "V3",
     set_node_on_first_message_only: true,
-    grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc" }, ...proofOf(secure) }],
+    grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc", retry_policy: reconnectBackOff }, ...proofOf(secure) }],
   };
   const overAds: JsonObject = { ads: {}, resource_api_version: "V3", initial_fetch_timeout: "0s" };
   return {

@@ -25,6 +25,7 @@ const { values } = parseArgs({
 const [runMs, faultMs] = [Number(values.minutes) * 60_000, Number(values["fault-minutes"]) * 60_000];
 const changesASecond = Number(values.changes);
 const faults = ["xds-server", "nats", "config-controller", "redis", "service-controller", "ca"] as const;
+const showMs = 600_000;
 const random = seededRandom(1);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -76,7 +77,7 @@ async function run(soak: Soak, rightWithin: (ms: number) => Promise<number>): Pr
   const { plane, files, proxies, memory, counts } = soak;
   const issuer = await openLocalIssuer(workDir);
   const since = performance.now();
-  let [faultAt, noteAt] = [faultMs, 0];
+  let [faultAt, noteAt, showAt] = [faultMs, 0, showMs];
   for (let second = 0; performance.now() - since < runMs; second++) {
     for (let at = 0; at < changesASecond; at++) files.change(random);
     counts.changes += changesASecond;
@@ -86,15 +87,24 @@ async function run(soak: Soak, rightWithin: (ms: number) => Promise<number>): Pr
       for (const { name, pid } of plane.services) if (pid !== undefined) memory.note(name, pid, elapsed);
       noteAt += 10_000;
     }
+    if (elapsed > showAt) {
+      show(soak);
+      showAt += showMs;
+    }
     if (elapsed > faultAt) {
       await fault(soak);
       faultAt += faultMs;
     }
     await delay(Math.max(0, since + (second + 1) * 1_000 - performance.now()));
   }
-  const agreedAfter = await rightWithin(120_000);
-  say(`load ${loads()}; ${JSON.stringify({ ...counts, reconnects: proxies.reconnects })}`);
+  show(soak);
+  const agreedAfter = await rightWithin(300_000);
   say(`every proxy has what the files say ${agreedAfter} ms after the last change`);
+}
+
+/** What was done so far, and the memory of each process that ran for long enough. */
+function show({ counts, proxies, memory }: Soak): void {
+  say(`${new Date().toISOString()} load ${loads()}; ${JSON.stringify({ ...counts, reconnects: proxies.reconnects })}`);
   say("\n| | minutes | first, MB | last | peak | slope, MB an hour |\n|---|---|---|---|---|---|");
   for (const row of memory.rows(Math.min(runMs / 4, 600_000))) say(row);
 }
@@ -121,7 +131,9 @@ async function fault({ plane, stores, counts }: Soak): Promise<void> {
   if (name === "nats" || name === "redis") {
     await stores.kill(name);
     await delay(2_000);
-    await stores.start(name);
+    // On a machine that is overloaded a server may not be ready in time: it is started again until it is.
+    while (stores.pid(name) === undefined)
+      await stores.start(name).catch((error: unknown) => say(`${name} does not start: ${error}`));
   } else {
     const pid = plane.services.find((service) => service.name === name)?.pid;
     // Its launcher starts it again.

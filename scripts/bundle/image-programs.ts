@@ -3,5 +3,6 @@ const services = ["ca", "config-controller", "service-controller", "xds-server",
 
 export const imagePrograms: readonly string[] = [
   "packages/cli/bin/flotilla.ts",
+  "packages/sources/bin/yaml-thread.ts",
   ...services.map((name) => `services/${name}/bin/main.ts`),
 ];

@@ -8,10 +8,18 @@
 import { join, relative } from "node:path";
 import { equalJson, type KubeObject } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
+import { DocumentThread } from "./document-thread.ts";
 import { SourceError } from "./errors.ts";
 import type { FileText } from "./file-scan.ts";
 import { type FileBatch, FileWatcher } from "./file-watcher.ts";
-import { type Admission, type FileReading, type ReadItem, readObjects, unreadableFile } from "./read-objects.ts";
+import {
+  type Admission,
+  type FileReading,
+  type ReadItem,
+  readAhead,
+  readObjects,
+  unreadableFile,
+} from "./read-objects.ts";
 import {
   type ObjectKey,
   type ObjectSource,
@@ -47,6 +55,8 @@ class DirectorySource implements ObjectSource {
   readonly #watcher: FileWatcher;
   /** Readings of the batch in hand: `doubtful` has parsed them already. */
   readonly #readings = new Map<string, { readonly text: string; readonly reading: FileReading }>();
+  /** Documents of the batch in hand, read ahead. */
+  readonly #ahead = new Map<string, { readonly text: string; readonly documents: FileReading["documents"] }>();
   /** What the documents of large files gave last time: a change of one of thousands parses that one. */
   readonly #documents = new Map<string, FileReading["documents"]>();
   #trouble: string | undefined;
@@ -59,6 +69,7 @@ class DirectorySource implements ObjectSource {
       root: options.path,
       ...(options.settleMs === undefined ? {} : { settleMs: options.settleMs }),
       ...(options.rescanMs === undefined ? {} : { rescanMs: options.rescanMs }),
+      prepare: (texts) => this.#readAhead(texts),
       doubtful: (path, text) => this.#table.loses(this.#label(path), this.#read(path, text)),
       onTrouble: (reason) => {
         const changed = this.#trouble !== reason;
@@ -105,15 +116,27 @@ class DirectorySource implements ObjectSource {
       if (timeSlice.isDue) await timeSlice.yield();
     }
     this.#readings.clear();
+    this.#ahead.clear();
     return readings;
+  }
+
+  async #readAhead(texts: FileBatch["texts"]): Promise<void> {
+    await using thread = new DocumentThread();
+    for (const [path, text] of texts) {
+      if (typeof text !== "string" || this.#ahead.get(path)?.text === text) continue;
+      const documents = await readAhead(text, this.#options, thread, this.#documents.get(path));
+      this.#ahead.set(path, { text, documents });
+    }
   }
 
   #read(path: string, text: FileText): FileReading | undefined {
     if (text === undefined) return undefined;
     if (text instanceof Error) return unreadableFile(this.#label(path), text.message);
-    const known = this.#readings.get(path);
-    if (known?.text === text) return known.reading;
-    const reading = readObjects(this.#label(path), text, this.#options, this.#documents.get(path));
+    const before = this.#readings.get(path);
+    if (before?.text === text) return before.reading;
+    const ahead = this.#ahead.get(path);
+    const known = ahead?.text === text ? ahead.documents : this.#documents.get(path);
+    const reading = readObjects(this.#label(path), text, this.#options, known);
     this.#readings.set(path, { text, reading });
     return reading;
   }

@@ -1,6 +1,7 @@
 /** One YAML document in a file of its own, such as a MeshConfig; a wrong text keeps the last good value. */
 import { equalJson } from "@flotilla/model";
-import { parseDocumentText, splitDocuments } from "./documents.ts";
+import { DocumentThread } from "./document-thread.ts";
+import { type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
 import { FileWatcher } from "./file-watcher.ts";
 import type { SourceProblem } from "./source.ts";
 
@@ -37,11 +38,16 @@ class WatchedDocument implements DocumentSource {
   readonly #watcher: FileWatcher;
   #trouble: string | undefined;
   #problems: readonly SourceProblem[] = [];
+  /** Its documents by their text. */
+  #parsed: ReadonlyMap<string, ParsedDocument> = new Map();
 
   constructor(options: DocumentSourceOptions) {
     this.#options = options;
     this.#watcher = new FileWatcher({
       root: options.path,
+      prepare: async (texts) => {
+        this.#parsed = await parseAhead([...texts.values()].filter((text) => typeof text === "string"));
+      },
       doubtful: (_, text) => typeof text !== "string" || text.trim() === "" || this.#read(text) === undefined,
       onTrouble: (reason) => {
         const changed = this.#trouble !== reason;
@@ -78,7 +84,7 @@ class WatchedDocument implements DocumentSource {
   /** Undefined when it is refused; `problems` reports why. */
   #read(text: string): Readonly<Record<string, unknown>> | undefined {
     const { path, check } = this.#options;
-    const { value, problems } = readDocument(path, text, check);
+    const { value, problems } = readDocument(path, text, check, this.#parsed);
     this.#problems = problems;
     return value;
   }
@@ -97,8 +103,16 @@ export interface DocumentReading {
 }
 
 /** A text that holds one object, such as a MeshConfig, wherever it comes from. `file` is what problems name. */
-export function readDocument(file: string, text: string, check: DocumentCheck): DocumentReading {
-  const parts = splitDocuments(text).map(({ body, line: start }) => ({ start, parsed: parseDocumentText(body) }));
+export function readDocument(
+  file: string,
+  text: string,
+  check: DocumentCheck,
+  known: ReadonlyMap<string, ParsedDocument> = new Map(),
+): DocumentReading {
+  const parts = splitDocuments(text).map(({ body, line: start }) => ({
+    start,
+    parsed: known.get(body) ?? parseDocumentText(body),
+  }));
   // Comments before the first marker are a part without content.
   const first = parts.find(({ parsed }) => !parsed.ok || parsed.value !== null);
   const { start = 1, parsed = { ok: true, value: {}, line: 1 } } = first ?? {};
@@ -113,4 +127,11 @@ export function readDocument(file: string, text: string, check: DocumentCheck): 
   const document = value as Readonly<Record<string, unknown>>;
   const problems = check(document).map((finding) => ({ file, line, ...finding }));
   return { value: problems.length > 0 ? undefined : document, problems };
+}
+
+async function parseAhead(texts: readonly string[]): Promise<ReadonlyMap<string, ParsedDocument>> {
+  await using thread = new DocumentThread();
+  const parsed = new Map<string, ParsedDocument>();
+  for (const text of texts) for (const { body } of splitDocuments(text)) parsed.set(body, await thread.parse(body));
+  return parsed;
 }

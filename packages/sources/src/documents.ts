@@ -16,6 +16,16 @@ export type ParsedDocument =
 export function parseDocumentText(body: string): ParsedDocument {
   const json = parseJson(body);
   if (json !== undefined) return { ok: true, value: json, line: 1 };
+  try {
+    return parseYaml(body);
+  } catch (error) {
+    // The parser calls itself for each level.
+    if (!(error instanceof RangeError)) throw error;
+    return { ok: false, problems: [{ line: 1, reason: "it has too many levels" }] };
+  }
+}
+
+function parseYaml(body: string): ParsedDocument {
   const lineCounter = new LineCounter();
   // Merge keys are not of YAML 1.2, but configuration in the field uses them. The parser's own check for keys that are there twice
   // compares each with all others of its mapping: 50,000 keys take minutes.
@@ -88,8 +98,8 @@ export function splitDocuments(text: string): readonly DocumentText[] {
   return parts;
 }
 
-/** Generated files are JSON, which the runtime reads a hundred times faster than a YAML parser does. */
-function parseJson(text: string): unknown {
+/** Generated files are JSON, which the runtime reads a hundred times faster than a YAML parser does. Undefined: it is none. */
+export function parseJson(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return undefined;
   try {
     return JSON.parse(text);

@@ -31,6 +31,8 @@ export interface FileWatcherOptions {
   readonly root: string;
   /** Is this what an unfinished write would leave? */
   readonly doubtful: (path: string, text: FileText) => boolean;
+  /** Does the work that `doubtful` and the reader of the batch need, without holding others up. */
+  readonly prepare?: (texts: FileBatch["texts"]) => Promise<void>;
   /** Called when `root` cannot be read or watched, and with undefined when it can again. */
   readonly onTrouble: (reason: string | undefined) => void;
   readonly settleMs?: number;
@@ -46,7 +48,7 @@ interface Sighting {
 
 /** Yields the texts of all files, then those that changed; disposing of it ends the watches. */
 export class FileWatcher implements AsyncDisposable {
-  readonly #options: Required<FileWatcherOptions>;
+  readonly #options: Required<Omit<FileWatcherOptions, "prepare">> & Pick<FileWatcherOptions, "prepare">;
   readonly #known = new Map<string, FileStamp>();
   readonly #watches: DirectoryWatches;
   readonly #wakeup = new Wakeup();
@@ -77,6 +79,7 @@ export class FileWatcher implements AsyncDisposable {
       const waitMs = looked === undefined || this.#unwatched ? retryMs : this.#options.rescanMs;
       if (looked !== undefined) {
         const texts = await readTexts(looked);
+        await this.#options.prepare?.(texts);
         const held = !first && this.#isUnsettled(looked, texts);
         if (held) {
           for (const path of looked.keys()) this.#paths.add(path);

@@ -8,6 +8,7 @@ export {
   documentSource,
   readDocument,
 } from "./document-source.ts";
+export { parseDocumentAside } from "./document-thread.ts";
 export { type ParsedDocument, parseDocumentText } from "./documents.ts";
 export type { SourceErrorCode } from "./errors.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";

@@ -1,6 +1,8 @@
 /** The objects of a file: what each document is, or why it is refused. */
 import { apiGroup, isObject, type KubeObject, maxNamespaceLength, ownValue, problemOfName } from "@flotilla/model";
-import { parseDocumentText, splitDocuments } from "./documents.ts";
+import { TimeSlice } from "@flotilla/runtime";
+import type { DocumentThread } from "./document-thread.ts";
+import { type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
 import { type ObjectKey, objectKeyText, objectText, type SourceProblem } from "./source.ts";
 
 /** What the reader of a source knows of a kind; undefined for kinds that nobody knows. */
@@ -93,6 +95,36 @@ export function readObjects(
   return { items, isPartial, problems, ignored, documents };
 }
 
+/**
+ * Reads the documents of a text for `readObjects`, which takes them as `previous`: large ones in the thread, objects in slices of time.
+ * Those whose text stands in `previous` are not looked at again.
+ */
+export async function readAhead(
+  text: string,
+  admission: Admission,
+  thread: DocumentThread,
+  previous: FileReading["documents"] = new Map(),
+): Promise<FileReading["documents"]> {
+  const documents = new Map<string, DocumentReading>();
+  const timeSlice = new TimeSlice();
+  for (const { body } of splitDocuments(text)) {
+    const known = previous.get(body) ?? documents.get(body);
+    if (known !== undefined) {
+      documents.set(body, known);
+      continue;
+    }
+    const parsed = await thread.parse(body);
+    if (timeSlice.isDue) await timeSlice.yield();
+    const parts: DocumentReading[] = [];
+    for (const value of valuesOf(parsed)) {
+      parts.push(readValue(value, parsed, admission));
+      if (timeSlice.isDue) await timeSlice.yield();
+    }
+    documents.set(body, joined(parsed, parts));
+  }
+  return documents;
+}
+
 /** What was in force of it stays. */
 export function unreadableFile(file: string, reason: string): FileReading {
   const problems = [{ file, line: 0, reason }];
@@ -101,11 +133,29 @@ export function unreadableFile(file: string, reason: string): FileReading {
 
 function readDocument(body: string, admission: Admission): DocumentReading {
   const parsed = parseDocumentText(body);
-  if (!parsed.ok) return { syntax: parsed.problems, objects: [], ignored: [] };
-  const values = expandList(parsed.value);
-  const ignored = values.flatMap((value) => foreignKind(value, admission) ?? []);
-  const objects = values.flatMap((value) => readObject(value, parsed.line, admission));
-  return { syntax: [], objects, ignored };
+  return joined(
+    parsed,
+    valuesOf(parsed).map((value) => readValue(value, parsed, admission)),
+  );
+}
+
+function valuesOf(parsed: ParsedDocument): readonly unknown[] {
+  return parsed.ok ? expandList(parsed.value) : [];
+}
+
+function readValue(value: unknown, parsed: ParsedDocument, admission: Admission): DocumentReading {
+  const line = parsed.ok ? parsed.line : 1;
+  const ignored = foreignKind(value, admission);
+  const objects = readObject(value, line, admission);
+  return { syntax: [], objects, ignored: ignored === undefined ? [] : [ignored] };
+}
+
+function joined(parsed: ParsedDocument, parts: readonly DocumentReading[]): DocumentReading {
+  return {
+    syntax: parsed.ok ? [] : parsed.problems,
+    objects: parts.flatMap(({ objects }) => objects),
+    ignored: parts.flatMap(({ ignored }) => ignored),
+  };
 }
 
 function foreignKind(value: unknown, admission: Admission): string | undefined {

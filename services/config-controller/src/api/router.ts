@@ -1,7 +1,7 @@
 /** Which request is answered by what, after the caller has proven that it may ask. */
 
 import { anything, type ConfigStore, StoreError } from "@flotilla/model";
-import { parseDocumentText } from "@flotilla/sources";
+import { parseDocumentAside } from "@flotilla/sources";
 import { type DurableStore, onBehalfOf } from "../store/durable/durable-store.ts";
 import type { Access } from "./access.ts";
 import { ApiError, fromStore } from "./api-error.ts";
@@ -160,7 +160,7 @@ async function bodyOf({ body, contentType }: ApiRequest, whenEmpty?: unknown): P
     throw new ApiError(415, "UnsupportedMediaType", "objects are taken as JSON or YAML");
   const text = new TextDecoder().decode(await body());
   if (text === "" && whenEmpty !== undefined) return whenEmpty;
-  const { value, reason } = contentType.endsWith("yaml") ? yamlOf(text) : jsonOf(text);
+  const { value, reason } = contentType.endsWith("yaml") ? await yamlOf(text) : jsonOf(text);
   const problem = reason ?? anything(value);
   if (problem !== undefined) throw new ApiError(400, "BadRequest", `the body cannot be read: ${problem.trim()}`);
   return value;
@@ -181,7 +181,7 @@ function jsonOf(text: string): Read {
 }
 
 /** By the parser of files: its work on a text is bounded. JSON is YAML, too, and is read as JSON. */
-function yamlOf(text: string): Read {
+async function yamlOf(text: string): Promise<Read> {
   const json = jsonOf(text);
   if (json.reason === undefined) return json;
   if (text.length > maxYamlLength)
@@ -190,15 +190,9 @@ function yamlOf(text: string): Read {
       "RequestEntityTooLarge",
       `YAML is taken up to ${maxYamlLength} characters, JSON beyond that`,
     );
-  try {
-    const parsed = parseDocumentText(text);
-    if (parsed.ok) return { value: parsed.value };
-    return { reason: parsed.problems.map(({ line, reason }) => `line ${line}: ${reason}`).join("; ") };
-  } catch (error) {
-    // The parser calls itself for each level.
-    if (!(error instanceof RangeError)) throw error;
-    return { reason: "it has too many levels" };
-  }
+  const parsed = await parseDocumentAside(text);
+  if (parsed.ok) return { value: parsed.value };
+  return { reason: parsed.problems.map(({ line, reason }) => `line ${line}: ${reason}`).join("; ") };
 }
 
 /** Kinds of Kubernetes itself are patched by kubectl with strategic merge patches: what is stored of them here has no lists with keys. */

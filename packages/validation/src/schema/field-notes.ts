@@ -252,7 +252,7 @@ export const fieldNotes: ReadonlyMap<string, readonly string[]> = new Map(
 
 /** Whether a rule about a field is described there, or one level above. @param path with indexes, as validation reports it */
 export function isDescribed(kind: string, path: string): boolean {
-  const field = path.replaceAll(/\[[^\]]*\]/g, "");
+  const field = path.replaceAll(/\[[^[\]]*\]/g, "");
   const above = field.slice(0, field.lastIndexOf("."));
   return [field, above].some((one) => fieldNotes.has(`${kind}.${one}`));
 }

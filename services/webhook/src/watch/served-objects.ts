@@ -10,7 +10,7 @@ import {
   type ServedClass,
   servedClass,
 } from "@flotilla/gateway-api";
-import { type ConfigChange, isObject, type KubeObject } from "@flotilla/model";
+import { type ConfigChange, isObject, type KubeObject, ownValue } from "@flotilla/model";
 import type { ServedIngress, ServedKinds } from "@flotilla/validation";
 
 interface ParentRef {
@@ -20,12 +20,12 @@ interface ParentRef {
 }
 
 /** The one field of a kind that is kept, by what reads it. */
-const keptFields: Readonly<Record<string, string>> = {
-  GatewayClass: "controllerName",
-  IngressClass: "controller",
-  KubernetesGateway: "gatewayClassName",
-  ListenerSet: "parentRef",
-};
+const keptFields: ReadonlyMap<string, string> = new Map([
+  ["GatewayClass", "controllerName"],
+  ["IngressClass", "controller"],
+  ["KubernetesGateway", "gatewayClassName"],
+  ["ListenerSet", "parentRef"],
+]);
 const groups: ReadonlySet<string> = new Set([
   ...["gateway.networking.k8s.io", "gateway.networking.x-k8s.io", "inference.networking.k8s.io", "networking.k8s.io"],
 ]);
@@ -42,10 +42,10 @@ export class ServedObjects implements ServedKinds {
   }
 
   readonly note = ({ op, key: { kind, namespace, name }, ...change }: ConfigChange): void => {
-    const field = keptFields[kind];
+    const field = keptFields.get(kind);
     if (field === undefined) return;
     const spec = op === "put" && "value" in change ? change.value.spec : undefined;
-    if (isObject(spec)) this.#kept.set(keyOf(kind, namespace, name), spec[field]);
+    if (isObject(spec)) this.#kept.set(keyOf(kind, namespace, name), ownValue(spec, field));
     else this.#kept.delete(keyOf(kind, namespace, name));
   };
 

@@ -3,9 +3,9 @@
  * Names and meaning are those of istiod (gateway.networking.k8s.io support, `istio.io/gateway-controller` and its siblings).
  */
 
-import { text } from "@flotilla/runtime/settings";
+import { flag, text } from "@flotilla/runtime/settings";
 
-/** Which class the mesh's gateways have and who serves it: config-controller and xds-server agree on both. */
+/** Which class the mesh's gateways have, who serves it and how: config-controller and xds-server agree on it. */
 export const gatewayClassSettings = {
   gatewayClass: text({
     env: "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
@@ -16,6 +16,12 @@ export const gatewayClassSettings = {
     env: "PILOT_GATEWAY_API_CONTROLLER_NAME",
     default: "istio.io/gateway-controller",
     sentence: "Controller that the GatewayClasses of the mesh's gateways name.",
+  }),
+  udpRoutes: flag({
+    env: "GATEWAY_UDP_ROUTES",
+    default: false,
+    sentence:
+      "Gateways of the Gateway API serve listeners of protocol UDP, and UDPRoutes; istiod does not. k8s/base switches it on.",
   }),
 } as const;
 
@@ -34,6 +40,8 @@ export interface GatewayClassRules {
   /** False: its Gateways are described elsewhere, no routes are made from them. */
   readonly routes: boolean;
   readonly listenerSets: boolean;
+  /** Its Gateways take UDPRoutes. */
+  readonly udpRoutes: boolean;
   /** Type of the addresses in the status; undefined: all that are known. */
   readonly addressType: "Hostname" | undefined;
 }
@@ -41,6 +49,8 @@ export interface GatewayClassRules {
 export interface GatewayClassSettings {
   readonly defaultClass: string;
   readonly defaultController: string;
+  /** GATEWAY_UDP_ROUTES */
+  readonly udpRoutes: boolean;
   /** PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API */
   readonly multiNetwork: boolean;
   /** PILOT_ENABLE_AMBIENT_WAYPOINTS */
@@ -52,6 +62,7 @@ export interface GatewayClassSettings {
 export const defaultClassSettings: GatewayClassSettings = {
   defaultClass: gatewayClassSettings.gatewayClass.default,
   defaultController: gatewayClassSettings.gatewayController.default,
+  udpRoutes: gatewayClassSettings.udpRoutes.default,
   multiNetwork: true,
   waypoints: true,
   ambientMultiNetwork: true,
@@ -59,21 +70,21 @@ export const defaultClassSettings: GatewayClassSettings = {
 
 /** Class name → rules of its controller. A GatewayClass object of the same name decides first (rulesOfController). */
 export function builtInClasses(settings: GatewayClassSettings): ReadonlyMap<string, GatewayClassRules> {
-  const { defaultClass, defaultController, multiNetwork, waypoints, ambientMultiNetwork } = settings;
+  const { defaultClass, defaultController, udpRoutes, multiNetwork, waypoints, ambientMultiNetwork } = settings;
   const gateway: GatewayClassRules = {
     ...{ controller: defaultController, managedLabel: defaultController.replaceAll("/", "-") },
     ...{ description: "The default Istio GatewayClass", template: "kube-gateway", serviceType: "LoadBalancer" },
-    ...{ keepsName: false, routes: true, listenerSets: true, addressType: "Hostname" },
+    ...{ keepsName: false, routes: true, listenerSets: true, udpRoutes, addressType: "Hostname" },
   };
   const remote: GatewayClassRules = {
     ...{ controller: "istio.io/unmanaged-gateway", managedLabel: "istio.io-unmanaged-gateway", template: undefined },
     ...{ description: "Remote to this cluster. Does not deploy or affect configuration.", serviceType: "LoadBalancer" },
-    ...{ keepsName: false, routes: false, listenerSets: false, addressType: "Hostname" },
+    ...{ keepsName: false, routes: false, listenerSets: false, udpRoutes: false, addressType: "Hostname" },
   };
   const waypoint: GatewayClassRules = {
     ...{ controller: "istio.io/mesh-controller", managedLabel: "istio.io-mesh-controller", template: "waypoint" },
     ...{ description: "The default Istio waypoint GatewayClass", serviceType: "ClusterIP" },
-    ...{ keepsName: true, routes: true, listenerSets: false, addressType: undefined },
+    ...{ keepsName: true, routes: true, listenerSets: false, udpRoutes: false, addressType: undefined },
   };
   const eastWest: GatewayClassRules = {
     ...waypoint,

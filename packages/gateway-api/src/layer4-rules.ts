@@ -1,4 +1,4 @@
-/** Rules of TCPRoutes and TLSRoutes as routes of a VirtualService for some hosts. */
+/** Rules of TCPRoutes, UDPRoutes and TLSRoutes as routes of a VirtualService for some hosts. */
 import { hostCovers } from "@flotilla/model";
 import { create, type MessageInitShape } from "@flotilla/proto";
 import {

@@ -15,7 +15,7 @@ const grant: Config<ReferenceGrantSpec> = {
   },
 };
 
-function planned(listeners: readonly ListenerSpec[], more: KubernetesGatewaySpec = {}) {
+function planned(listeners: readonly ListenerSpec[], more: KubernetesGatewaySpec = {}, udpRoutes = false) {
   const gateway: Config<KubernetesGatewaySpec> = {
     key: { kind: "KubernetesGateway", namespace: "infra", name: "edge" },
     ...{ labels: {}, annotations: {}, creationTimeMs: 0 },
@@ -23,7 +23,7 @@ function planned(listeners: readonly ListenerSpec[], more: KubernetesGatewaySpec
   };
   const plan = planGateway(gateway, [], {
     domain: "cluster.local",
-    classes: builtInClasses(defaultClassSettings),
+    classes: builtInClasses({ ...defaultClassSettings, udpRoutes }),
     controllerOf: () => undefined,
     hasConfigMap: () => false,
     namespaces: () => [{ name: "shop", labels: { team: "a" } }],
@@ -96,6 +96,17 @@ for (const { name, listeners, serving, why } of cases)
       .filter((problem) => problem !== undefined);
     assert.equal(first?.message ?? "", why);
   });
+
+test("listeners for datagrams take UDPRoutes where the setting is on, beside connections on the same port", () => {
+  const udp: ListenerSpec = { name: "udp", port: 80, protocol: "UDP" };
+  const texts = (udpRoutes: boolean) =>
+    planned([http, udp, { ...udp, name: "again" }], {}, udpRoutes).listeners.map(
+      ({ kinds, server, problems }) =>
+        `${kinds.join(" ")} ${server ? "serves" : (problems.accepted ?? problems.conflicted)?.reason}`,
+    );
+  assert.deepEqual(texts(true), ["HTTPRoute GRPCRoute serves", "UDPRoute serves", "UDPRoute HostnameConflict"]);
+  assert.deepEqual(texts(false), ["HTTPRoute GRPCRoute serves", " UnsupportedProtocol", " UnsupportedProtocol"]);
+});
 
 test("a Gateway with one broken listener is accepted with the others, without any it is not", () => {
   const accepted = (listeners: readonly ListenerSpec[]) => {

@@ -67,7 +67,7 @@ const usualNetworkPort = "15443";
 export function planListener(listener: ListenerSpec, owner: ListenerOwner, lookups: ListenerLookups): ListenerPlan {
   const { name, port = 0, protocol = "", hostname = "", allowedRoutes = {} } = listener;
   const namespaces = allowedNamespaces(allowedRoutes.namespaces, owner.key.namespace, lookups.namespaces);
-  const supported = supportedKinds(protocol, listener.tls?.mode);
+  const supported = supportedKinds(protocol, listener.tls?.mode, owner.served);
   const kinds = allowedKinds(allowedRoutes.kinds ?? [], supported);
   const found = tlsOf(listener, owner, lookups);
   const unserved = protocolProblem(listener, owner.served);
@@ -131,9 +131,13 @@ function servesRoutes({ role }: ServedClass, protocol: string): boolean {
 }
 
 const protocols: ReadonlySet<string> = new Set(["HTTP", "HTTPS", "TCP", "TLS"]);
+const protocolsWithUdp: ReadonlySet<string> = new Set([...protocols, "UDP"]);
 const hbonePort = 15008;
 
-function protocolProblem({ protocol = "", port, tls }: ListenerSpec, { role }: ServedClass): Problem | undefined {
+function protocolProblem(
+  { protocol = "", port, tls }: ListenerSpec,
+  { role, udpRoutes }: ServedClass,
+): Problem | undefined {
   const unsupported = (message: string): Problem => ({ reason: "UnsupportedProtocol", message });
   const isHbone = protocol === "HBONE" && port === hbonePort;
   if (role === "waypoint")
@@ -143,15 +147,21 @@ function protocolProblem({ protocol = "", port, tls }: ListenerSpec, { role }: S
     const expected = `either port 15008 with protocol "HBONE" and TLS.Mode == Terminate, or TLS with TLS.Mode == Passthrough`;
     return isKnown ? undefined : unsupported(`East-west gateway listeners must be ${expected}`);
   }
-  if (protocols.has(protocol)) return undefined;
+  const supported = udpRoutes ? protocolsWithUdp : protocols;
+  if (supported.has(protocol)) return undefined;
   const upper = protocol.toUpperCase();
-  const hint = protocols.has(upper) ? `. hint: "${upper}" (uppercase) may be supported` : "";
+  const hint = supported.has(upper) ? `. hint: "${upper}" (uppercase) may be supported` : "";
   return unsupported(`protocol "${protocol}" is unsupported${hint}`);
 }
 
-function supportedKinds(protocol: string, tlsMode: string | undefined): readonly RouteKind[] {
+function supportedKinds(
+  protocol: string,
+  tlsMode: string | undefined,
+  { udpRoutes }: ServedClass,
+): readonly RouteKind[] {
   if (protocol === "HTTP" || protocol === "HTTPS") return ["HTTPRoute", "GRPCRoute"];
   if (protocol === "TCP") return ["TCPRoute"];
+  if (protocol === "UDP" && udpRoutes) return ["UDPRoute"];
   if (protocol !== "TLS") return [];
   return tlsMode === "Terminate" ? ["TLSRoute", "TCPRoute"] : ["TLSRoute"];
 }
@@ -208,13 +218,14 @@ const conflictMessage = "Listener has a conflict with another listener attached 
 
 /** Of listeners that cannot be distinguished the first serves, in the order given. */
 export function withConflicts(listeners: readonly ListenerPlan[]): readonly ListenerPlan[] {
-  const kept = new Map<number, Kept[]>();
+  const kept = new Map<string, Kept[]>();
   return listeners.map((listener) => {
     if (listener.problems.accepted?.reason === "UnsupportedProtocol") return listener;
-    const others = kept.get(listener.port) ?? [];
+    const place = `${listener.port}/${listener.protocol === "UDP" ? "UDP" : "TCP"}`;
+    const others = kept.get(place) ?? [];
     const reason = others.map((other) => conflictOf(listener, other)).find((one) => one !== undefined);
     if (reason === undefined) {
-      kept.set(listener.port, [...others, listener]);
+      kept.set(place, [...others, listener]);
       return listener;
     }
     const { server: _, ...rest } = listener;

@@ -33,7 +33,7 @@ function tryRules(key: ConfigKey, spec: HttpRouteSpec): void {
     create(VirtualServiceSchema, {
       ...(key.kind === "HTTPRoute" && { http: [...httpRoutes(key, spec, 0, context)] }),
       ...(key.kind === "GRPCRoute" && { http: [...grpcRoutes(key, layer4, 0, context)] }),
-      ...(key.kind === "TCPRoute" && { tcp: [...tcpRoutes(layer4, 0, context)] }),
+      ...((key.kind === "TCPRoute" || key.kind === "UDPRoute") && { tcp: [...tcpRoutes(layer4, 0, context)] }),
       ...(key.kind === "TLSRoute" && { tls: [...tlsRoutes(layer4, { hosts: [], port: 0, isMesh: true }, context)] }),
     }),
   );

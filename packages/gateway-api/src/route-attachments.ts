@@ -42,7 +42,8 @@ export function attachRoute({ key, spec }: Config<RouteHead>, lookups: Attachmen
   return spec.parents
     .toSorted((a, b) => compareText(parentText(b), parentText(a)))
     .flatMap((parent) => {
-      if (isMeshParent(parent)) return meshAttachment(parent, lookups);
+      // Proxies of the mesh capture no datagrams.
+      if (isMeshParent(parent)) return key.kind === "UDPRoute" ? [] : meshAttachment(parent, lookups);
       const listeners = lookups.listenersOf(parent);
       if (listeners === undefined || listeners.length === 0) return [];
       return gatewayAttachment(parent, listeners, { kind: key.kind as RouteKind, namespace: key.namespace, spec });

@@ -3,7 +3,7 @@
  * field that the API defaults is optional here.
  */
 
-export const routeKinds = ["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"] as const;
+export const routeKinds = ["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute"] as const;
 export type RouteKind = (typeof routeKinds)[number];
 
 export interface ParentRef {

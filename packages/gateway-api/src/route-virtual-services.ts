@@ -1,7 +1,7 @@
 /**
  * Routes of the Gateway API as the VirtualServices that they stand for. HTTPRoutes and GRPCRoutes for the same host of a listener are
- * one, as are those of a namespace for the same host and port of the mesh; each TCPRoute and TLSRoute is one for each listener, and
- * for each host of the mesh. Names are istiod's: proxies see them. Source: scenario gateway-api/mesh-routes, corpora xds
+ * one, as are those of a namespace for the same host and port of the mesh; each TCPRoute, TLSRoute and UDPRoute is one for each
+ * listener, and for each host of the mesh. Names are istiod's: proxies see them. Source: scenario gateway-api/mesh-routes, corpora xds
  * (core/TestSidecarRoutes/httproute) and gateway-api (serviceentry, invalid).
  */
 import { type Config, type ConfigKey, compareByAge, compareText } from "@flotilla/model";
@@ -27,7 +27,7 @@ export interface RouteVirtualService {
   readonly hosts: readonly string[];
   /** 0: all ports. */
   readonly port: number;
-  readonly layer: "http" | "tcp" | "tls";
+  readonly layer: "http" | "tcp" | "tls" | "udp";
   readonly hasRules: boolean;
   /** HTTP routes for another namespace's service: they are for clients of their own namespace alone. */
   readonly isConsumer: boolean;
@@ -86,6 +86,7 @@ export function planRouteVirtualServices(selection: RouteSelection): ReadonlyMap
     ...httpVirtualServices(selection),
     ...layer4VirtualServices(selection, "TCPRoute"),
     ...layer4VirtualServices(selection, "TLSRoute"),
+    ...layer4VirtualServices(selection, "UDPRoute"),
   ];
   return new Map(planned.map((one) => [`${one.key.namespace}/${one.key.name}`, one]));
 }
@@ -129,11 +130,10 @@ function isInMesh({ gateway }: Placed): boolean {
   return gateway === meshGateway;
 }
 
-function layer4VirtualServices(
-  selection: RouteSelection,
-  kind: "TCPRoute" | "TLSRoute",
-): readonly RouteVirtualService[] {
-  const layer = kind === "TCPRoute" ? "tcp" : "tls";
+const layers = { TCPRoute: "tcp", TLSRoute: "tls", UDPRoute: "udp" } as const;
+
+function layer4VirtualServices(selection: RouteSelection, kind: keyof typeof layers): readonly RouteVirtualService[] {
+  const layer = layers[kind];
   return placesOf(selection, kind).map((place) => {
     const { key, creationTimeMs, spec } = place.route;
     return {
@@ -207,7 +207,9 @@ function specOf(
   const specs = routes.map(({ key, spec }) => ({ spec: spec as Layer4RouteSpec, context: contextOf(key) }));
   return create(VirtualServiceSchema, {
     ...common,
-    ...(layer === "tcp" && { tcp: specs.flatMap(({ spec, context }) => tcpRoutes(spec, port, context)) }),
+    ...((layer === "tcp" || layer === "udp") && {
+      tcp: specs.flatMap(({ spec, context }) => tcpRoutes(spec, port, context)),
+    }),
     ...(layer === "tls" && {
       tls: specs.flatMap(({ spec, context }) =>
         tlsRoutes(spec, { hosts, port, isMesh: gateway === meshGateway }, context),

@@ -59,6 +59,7 @@ export const kindUses = {
   Telemetry: { by: ["xds-server"], gap: targetGap },
   TrafficExtension: { by: ["xds-server"], gap: targetGap },
   TrustBundle: { by: ["xds-server"] },
+  UDPRoute: { by: ["xds-server"], gap: udpParentGap },
   VirtualService: { by: ["xds-server"] },
   WasmPlugin: { by: ["xds-server"], gap: targetGap },
   WorkloadEntry: { by: ["service-controller"] },
@@ -99,6 +100,13 @@ function parentGap({ spec }: UsedObject): string | undefined {
   const parents = (spec as GatewayApiSpec | undefined)?.parentRefs ?? [];
   if (parents.some(({ kind = "Gateway" }) => parentKinds.has(kind))) return undefined;
   return "has no Gateway, ListenerSet, Service or ServiceEntry among its parentRefs";
+}
+
+/** Datagrams of the mesh pass its proxies by. */
+function udpParentGap({ spec }: UsedObject): string | undefined {
+  const parents = (spec as GatewayApiSpec | undefined)?.parentRefs ?? [];
+  const isForGateway = parents.some(({ kind = "Gateway" }) => kind === "Gateway" || kind === "ListenerSet");
+  return isForGateway ? undefined : "has no Gateway or ListenerSet among its parentRefs";
 }
 
 /** Objects with targets are for gateways and waypoints. */

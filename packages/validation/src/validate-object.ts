@@ -94,7 +94,7 @@ const gatewayApiValidators: Readonly<Record<string, OpenKindValidator>> = {
   "inference.networking.k8s.io/InferencePool": validateInferencePool,
 };
 
-const gatewayRoutes: ReadonlySet<string> = new Set(["GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute"]);
+const gatewayRoutes: ReadonlySet<string> = new Set(["GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute", "UDPRoute"]);
 
 /**
  * What objects mean, beyond what the schema of their kind demands. Kinds without rules of their own pass. For objects that

@@ -18,6 +18,7 @@ const negatives: Readonly<Record<string, readonly string[]>> = {
   ServiceEntry: boundConditions,
   TCPRoute: routeConditions,
   TLSRoute: routeConditions,
+  UDPRoute: routeConditions,
   WorkloadEntry: boundConditions,
 };
 

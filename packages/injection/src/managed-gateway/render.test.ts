@@ -15,7 +15,7 @@ const templates = { "kube-gateway": builtIn("kube-gateway.yaml"), waypoint: buil
 const config = parseInjectionConfig(JSON.stringify({ templates }), builtIn("values.json"));
 const classes = builtInClasses({
   ...{ defaultClass: "istio", defaultController: "istio.io/gateway-controller" },
-  ...{ multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
+  ...{ udpRoutes: false, multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
 });
 const settings: ManagedGatewaySettings = {
   ...{ revision: "canary", nativeSidecars: true, platform: "", compliancePolicy: "", clusterId: "east" },
@@ -236,6 +236,12 @@ describe("ports of a Gateway's Service", () => {
     ]);
     assert.deepEqual([first.split(":")[0]?.length, second.split(":")[0]?.length], [63, 63]);
     assert.ok(second.startsWith(`${"x".repeat(60)}-81:`));
+  });
+
+  it("are on UDP for listeners of that protocol, beside others of the same number", () => {
+    const dns = (name: string, protocol: string) => ({ name, port: 53, protocol });
+    const listeners = [dns("udp", "UDP"), dns("tcp", "TCP"), dns("more", "UDP")];
+    assert.deepEqual(names(listeners), ["udp:53/UDP", "tcp:53/TCP"]);
   });
 
   it("are on UDP too for HTTPS where HTTP/3 is on", () => {

@@ -11,18 +11,20 @@ export interface ServicePort {
 /** Of names of ports in Kubernetes. */
 const longestName = 63;
 
-/** Of several listeners on a port the first names it. With `quic`, HTTPS is served on UDP too. Fields have the templates' names. */
+/** Of several listeners on a port and protocol the first names it. With `quic`, HTTPS is served on UDP too. Fields have the templates' names. */
 export function servicePorts(listeners: readonly GatewayListener[], quic: boolean): readonly ServicePort[] {
   const used = new Set(["status-port"]);
   const ports: ServicePort[] = [{ Name: "status-port", Port: 15_021, Protocol: "TCP", AppProtocol: "tcp" }];
-  const seen = new Set<number>();
+  const seen = new Set<string>();
   for (const [index, { name = "", port, protocol }] of listeners.entries()) {
-    if (seen.has(port)) continue;
-    seen.add(port);
+    const transport = protocol === "UDP" ? "UDP" : "TCP";
+    const place = `${port}/${transport}`;
+    if (seen.has(place)) continue;
+    seen.add(place);
     const appProtocol = protocol.toLowerCase();
     const wanted = name.replaceAll(".", "-").slice(0, longestName) || `${appProtocol}-${index}`;
     const own = uniqueName(wanted, port, used);
-    ports.push({ Name: own, Port: port, Protocol: "TCP", AppProtocol: appProtocol });
+    ports.push({ Name: own, Port: port, Protocol: transport, AppProtocol: appProtocol });
     if (quic && appProtocol === "https")
       ports.push({
         ...{ Name: uniqueName(`${own}-quic`, port, used), Port: port },

@@ -51,6 +51,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   GRPCRoute: routeOf({ filters, matches: listOf({ method: methodMatch, headers: namedValues }) }),
   TCPRoute: routeOf({}),
   TLSRoute: routeOf({}),
+  UDPRoute: routeOf({}),
 };
 
 export function validateGatewayRoute({ kind, spec: value }: JsonObject): readonly Problem[] {

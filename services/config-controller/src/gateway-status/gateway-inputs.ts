@@ -59,6 +59,7 @@ export const statusKinds: ReadonlySet<string> = new Set([
   "GRPCRoute",
   "TCPRoute",
   "TLSRoute",
+  "UDPRoute",
   "BackendTLSPolicy",
   "XBackendTrafficPolicy",
   "XBackend",

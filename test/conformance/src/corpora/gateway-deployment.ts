@@ -71,7 +71,7 @@ function applied({ gateway, objects, settings }: Case, templates: Readonly<Recor
   const { features, existingDeployment, gatewayClass, kubernetesVersion } = settings;
   const classes = builtInClasses({
     ...{ defaultClass: "istio", defaultController: "istio.io/gateway-controller" },
-    ...{ multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
+    ...{ udpRoutes: false, multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
   });
   const { gatewayClassName } = gateway.spec;
   const rules =

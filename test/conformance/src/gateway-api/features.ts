@@ -7,6 +7,7 @@ export const profiles = [
   "GATEWAY-GRPC",
   "GATEWAY-TLS",
   "GATEWAY-TCP",
+  "GATEWAY-UDP",
 ] as const;
 export type Profile = (typeof profiles)[number];
 
@@ -80,6 +81,7 @@ const featuresOf: Readonly<Record<Profile, readonly string[]>> = {
   "GATEWAY-GRPC": [...ofEveryGateway, "GRPCRoute", "GRPCRouteNamedRouteRule"],
   "GATEWAY-TLS": [...ofEveryGateway, "TLSRoute", "TLSRouteModeMixed", "TLSRouteModeTerminate"],
   "GATEWAY-TCP": [...ofEveryGateway, "TCPRoute"],
+  "GATEWAY-UDP": [...ofEveryGateway, "UDPRoute"],
 };
 
 /** Those that need no gateway. */

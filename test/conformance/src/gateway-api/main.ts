@@ -20,7 +20,7 @@ const usage = `usage: pnpm conformance:gateway-api [options]
   --test NAME          one test of the suite, such as MeshFrontendHostname; no report is written
   --definitions        installs the Gateway API's definitions of the suite's version first (kubectl)
   --namespace-labels L labels that have pods of the suite injected (istio-injection=enabled)
-KUBECONFIG names the cluster; xds-server runs there with ENABLE_CLUSTER_IP_MATCHING=true, and GATEWAY_MISDIRECTED_REQUESTS=true as in k8s/base.`;
+KUBECONFIG names the cluster; xds-server runs there with ENABLE_CLUSTER_IP_MATCHING=true, GATEWAY_MISDIRECTED_REQUESTS=true and GATEWAY_UDP_ROUTES=true; k8s/base sets the last two.`;
 
 /** An address of a Gateway is a Service: one of the suite's own, and one that is not there. */
 const staticAddresses = ["infra-backend-v1", "missing"].map(

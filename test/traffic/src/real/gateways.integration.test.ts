@@ -8,7 +8,7 @@ import { binomialBounds } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import { createTestAuthority, type KeyPair } from "@flotilla/testkit";
 import { firstLine, httpCall } from "./client.ts";
-import { httpsCall, startGatewayLab } from "./gateway/gateway-lab.ts";
+import { datagramCall, httpsCall, startGatewayLab } from "./gateway/gateway-lab.ts";
 
 const lab = await startGatewayLab();
 after(() => lab[Symbol.asyncDispose]());
@@ -124,6 +124,15 @@ for (const form of ["delta", "state of the world"] as const) {
 
     it("hands on the connections of a TCPRoute", async () =>
       assert.equal(await firstLine(connect(local(ports.tcp))), "plain"));
+
+    it("splits the sessions of a UDPRoute by weight", async () => {
+      await until(() => datagramCall(ports.udp).then((text) => text !== ""), { withinMs: 30_000, what: "an answer" });
+      const texts = await Promise.all(Array.from({ length: 200 }, () => datagramCall(ports.udp)));
+      const count = (wanted: string) => texts.filter((text) => text === wanted).length;
+      assert.equal(count("u1") + count("u2"), texts.length);
+      const [low, high] = binomialBounds(texts.length, 0.25);
+      assert.ok(count("u2") >= low && count("u2") <= high, `u2 answered ${count("u2")}, want ${low}..${high}`);
+    });
 
     it("rejected nothing", async () => {
       const rejected = [...(await gateway.stats(/update_rejected/))].filter(([, count]) => count > 0);

@@ -77,8 +77,9 @@ export function knownClasses({
   gatewayClass: defaultClass,
   gatewayController: defaultController,
   multiNetworkGateways: multiNetwork,
+  udpRoutes,
 }: GatewaySettings): GatewayClassSettings {
-  return { ...defaultClassSettings, defaultClass, defaultController, multiNetwork };
+  return { ...defaultClassSettings, defaultClass, defaultController, udpRoutes, multiNetwork };
 }
 
 /** Classes that are made and deployed for. */

@@ -18,6 +18,8 @@ import {
 } from "../select/hbone.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { clusterPatching } from "../select/patching.ts";
+import { routerListenerNames, routerListenerPlan } from "./listeners/listener-plans.ts";
+import type { RouterChain } from "./listeners/plan.ts";
 
 type ClusterInputs =
   | OutboundClusterInputs
@@ -29,6 +31,7 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
   schema: ClusterSchema,
   names: (view) => [
     ...view.read(outboundClusterNames),
+    ...view.read(datagramClusterNames),
     "BlackHoleCluster",
     ...view.read(tunnelClusterNames),
     ...(view.read(passesCallersTls) ? view.read(passingClusterNames) : []),
@@ -44,6 +47,20 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
   },
   patching: clusterPatching("router", () => ({ context: Context.GATEWAY, hosts: [] })),
 });
+
+/** Of the UDP ports that its listeners lead to, where no TCP port of the same number has the cluster already. */
+const datagramClusterNames = query<readonly string[]>("datagram-cluster-names", (view) => {
+  const targets = view.read(routerListenerNames).flatMap((name) => {
+    const plan = view.read(routerListenerPlan, name);
+    return plan?.transport === "udp" ? plan.chains.flatMap(clustersOf) : [];
+  });
+  return [...new Set(targets)].filter((name) => clusterTarget(view, name)?.port.protocol === "UDP");
+});
+
+function clustersOf(chain: RouterChain): readonly string[] {
+  if (chain.carries !== "tcp") return [];
+  return typeof chain.clusters === "string" ? [chain.clusters] : chain.clusters.map(({ name }) => name);
+}
 
 /** Whether the router is a gateway between networks. */
 const passesCallersTls = query<boolean>("passes-callers-tls", (view) =>

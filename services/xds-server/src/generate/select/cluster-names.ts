@@ -64,6 +64,12 @@ function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean
   return resolution === "dynamic-dns" ? isHttp(protocol) || protocol === "TLS" : protocol !== "UDP";
 }
 
+/** Only gateways lead datagrams to services. */
+function datagramPort({ proxy }: View, { ports }: Service, wanted: number): ServicePort | undefined {
+  if (proxy.type !== "router") return undefined;
+  return ports.find(({ number, protocol }) => number === wanted && protocol === "UDP");
+}
+
 /** What a cluster's name means to the proxy; undefined when it has no such cluster. */
 export function clusterTarget(view: View, text: string): ClusterTarget | undefined {
   const ownName = parseClusterName(text);
@@ -71,7 +77,9 @@ export function clusterTarget(view: View, text: string): ClusterTarget | undefin
   if (parts === undefined || parts.direction !== "outbound") return undefined;
   const service = visibleService(view, parts.hostname);
   // DNS has one number for UDP and TCP.
-  const port = service && clusterPorts(service).find(({ number }) => number === parts.port);
+  const port =
+    service &&
+    (clusterPorts(service).find(({ number }) => number === parts.port) ?? datagramPort(view, service, parts.port));
   if (service === undefined || port === undefined) return undefined;
   const { subset } = parts;
   const passesTls = ownName === undefined;

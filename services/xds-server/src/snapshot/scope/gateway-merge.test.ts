@@ -24,7 +24,9 @@ interface Options {
 function aServer(gateway: string, protocol: string, { hosts = ["*"], tls, bind = "", number = 443 }: Options = {}) {
   const json = { port: { number, name: "p", protocol }, hosts: [...hosts], bind, ...(tls && { tls }) };
   const server = fromJson(ServerSchema, json);
-  return { gateway: gatewayName.write({ namespace: "shop", name: gateway }), hosts, server } satisfies GatewayServer;
+  const name = gatewayName.write({ namespace: "shop", name: gateway });
+  const transport = protocol === "UDP" ? "udp" : "tcp";
+  return { gateway: name, hosts, server, transport } satisfies GatewayServer;
 }
 
 const simple = { mode: "SIMPLE", credentialName: "c" };

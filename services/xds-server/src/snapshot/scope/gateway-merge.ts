@@ -18,6 +18,7 @@ export interface GatewayServer {
   /** Whose hosts are meant: `host` of any namespace, `namespace/host` of one. */
   readonly hosts: readonly string[];
   readonly server: Server;
+  readonly transport: "tcp" | "udp";
 }
 
 /** A host of a server, and the namespace that it is limited to. */
@@ -36,13 +37,14 @@ export interface GatewayListener {
   readonly bind: string;
   /** The workload's port. */
   readonly port: number;
+  readonly transport: GatewayServer["transport"];
   readonly servers: readonly GatewayServer[];
   /** Those of them that are reached by HTTP/3 too. */
   readonly http3Servers: readonly GatewayServer[];
 }
 
 export interface MergedGateways {
-  /** By `port|bind`, in the order of their oldest servers. */
+  /** By `port|bind`, with `|udp` behind it for UDP, in the order of their oldest servers. */
   readonly listeners: ReadonlyMap<string, GatewayListener>;
   /** The HTTP servers of each route configuration, once a workload port. */
   readonly routes: ReadonlyMap<string, readonly GatewayServer[]>;
@@ -70,8 +72,9 @@ export function mergeGateways(
   for (const { server, ports, takesDatagrams } of servers) {
     for (const port of ports) {
       const { bind } = server.server;
-      const key = listenerKey(port, bind);
-      const listener = listeners.get(key) ?? { bind, port, servers: [], http3Servers: [] };
+      const { transport } = server;
+      const key = listenerKey(port, bind, transport);
+      const listener = listeners.get(key) ?? { bind, port, transport, servers: [], http3Servers: [] };
       const conflict = hostConflict(tlsHosts, key, server) ?? serverConflict(listener.servers, server);
       if (conflict !== undefined) {
         report(server, `${bind === "" ? "" : `${bind}:`}${port} ${conflict}`);
@@ -94,8 +97,8 @@ interface ListenerUnderWay extends GatewayListener {
   readonly http3Servers: GatewayServer[];
 }
 
-function listenerKey(port: number, bind: string): string {
-  return `${port}|${bind}`;
+function listenerKey(port: number, bind: string, transport: GatewayServer["transport"]): string {
+  return `${port}|${bind}${transport === "udp" ? "|udp" : ""}`;
 }
 
 /** Hosts become the matches of filter chains, which Envoy refuses twice on one listener. */

@@ -96,11 +96,19 @@ const derivedGateway = query<Config<Gateway> | undefined, GatewayName>(
 /** By name: the servers of a Gateway, the same objects until it changes. */
 export const gatewayServers = query<readonly GatewayServer[], GatewayName>("gateway-servers", (view, gateway) => {
   const { namespace, name } = gatewayName.read(gateway);
-  const config = view.config<Gateway>("Gateway", namespace, name) ?? view.read(derivedGateway, gateway);
+  const written = view.config<Gateway>("Gateway", namespace, name);
+  const config = written ?? view.read(derivedGateway, gateway);
   const servers = config?.spec.servers ?? [];
+  // A server of Istio's own API listens for connections whatever its protocol is called, as with istiod.
+  const takesUdp = written === undefined;
   return servers
     .filter(({ port }) => port !== undefined)
-    .map((server) => ({ gateway, server, hosts: server.hosts.map((host) => hostOf(host, namespace)) }));
+    .map((server) => ({
+      gateway,
+      server,
+      hosts: server.hosts.map((host) => hostOf(host, namespace)),
+      transport: takesUdp && server.port?.protocol === "UDP" ? "udp" : "tcp",
+    }));
 });
 
 /** `./host` is of the Gateway's own namespace, host and `*`/host of any. */

@@ -44,7 +44,7 @@ function partOfHost(host: string): RoutePart {
 
 function partsOf({ key: { kind } }: Config, { parents, hostnames }: RouteHead): readonly RoutePart[] {
   if (parents.length === 0) return [];
-  if (kind === "TCPRoute" || kind === "TLSRoute") return ["layer-4"];
+  if (kind !== "HTTPRoute" && kind !== "GRPCRoute") return ["layer-4"];
   const hosts = hostnames.length === 0 ? ["*"] : hostnames;
   return [
     ...(parents.some(isMeshParent) ? ["mesh" as const] : []),

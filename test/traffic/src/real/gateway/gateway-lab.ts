@@ -1,4 +1,6 @@
 /** A real Envoy as ingress gateway of a control plane in this process, with real back ends and certificates. */
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { createServer, type Socket } from "node:net";
@@ -38,7 +40,9 @@ export async function startGatewayLab(settings: Readonly<Record<string, string>>
   const config = join(workDir, "mesh");
   mkdirSync(config);
   writeWhole(join(config, "mesh.yaml"), gatewayMesh(ports, certificates));
-  const { layout } = owned.use(await startEmbedded(workDir, config, { more: settings }));
+  const { layout } = owned.use(
+    await startEmbedded(workDir, config, { more: { GATEWAY_UDP_ROUTES: "true", ...settings } }),
+  );
   const binary = await findServer("envoy", { env: process.env });
   const kept = owned.move();
   return {
@@ -72,8 +76,16 @@ async function startBackends(owned: AsyncDisposableStack): Promise<GatewayPorts>
     owned.defer(() => void server.close());
     return (server.address() as { readonly port: number }).port;
   };
+  const answerDatagrams = async (text: string): Promise<number> => {
+    const socket = createSocket("udp4", (_, { port, address }) => socket.send(text, port, address));
+    owned.defer(() => void socket.close());
+    socket.bind(0, "127.0.0.1");
+    await once(socket, "listening");
+    return socket.address().port;
+  };
   return {
     ...{ http: await freePort(), https: await freePort(), web: await freePort(), tcp: await freePort() },
+    ...{ udp: await freePort(), u1: await answerDatagrams("u1"), u2: await answerDatagrams("u2") },
     ...{ v1: one.port, v2: two.port },
     plainTcp: await listen(createServer(greet("plain"))),
     ownTls: await listen(createTlsServer(await testCertificate(), greet("own"))),
@@ -110,4 +122,19 @@ export function httpsCall({ port, host, rootPem, client }: HttpsCall): Promise<H
   );
   sent.once("error", reject).end();
   return promise;
+}
+
+/** What answers a datagram to a port of this host, from a client port of its own; "" where nothing does within two seconds. */
+export async function datagramCall(port: number): Promise<string> {
+  const socket = createSocket("udp4");
+  try {
+    const answered = once(socket, "message", { signal: AbortSignal.timeout(2_000) });
+    socket.send("ping", port, "127.0.0.1");
+    return String((await answered)[0]);
+  } catch (error) {
+    if ((error as Error).name === "AbortError") return "";
+    throw error;
+  } finally {
+    socket.close();
+  }
 }

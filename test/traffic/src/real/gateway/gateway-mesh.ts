@@ -11,11 +11,15 @@ export interface GatewayPorts {
   /** Of the gateway, behind the Service of the Gateway API's Gateway. */
   readonly web: number;
   readonly tcp: number;
+  readonly udp: number;
   /** Of back ends. */
   readonly v1: number;
   readonly v2: number;
   readonly plainTcp: number;
   readonly ownTls: number;
+  /** They answer datagrams. */
+  readonly u1: number;
+  readonly u2: number;
 }
 
 export interface GatewayCertificates {
@@ -30,8 +34,13 @@ interface Document {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly spec?: object;
   readonly data?: Readonly<Record<string, string>>;
+  /** Of EndpointSlices, whose fields stand beside the metadata. */
+  readonly addressType?: string;
+  readonly endpoints?: readonly object[];
+  readonly ports?: readonly object[];
 }
 
 /** As a stream of documents. */
@@ -41,8 +50,8 @@ export function gatewayMesh(ports: GatewayPorts, certificates: GatewayCertificat
     ...secrets(certificates),
     ...istioObjects(ports),
     ...kubernetesObjects(ports),
-  ].map(({ apiVersion, kind, name, ...rest }) =>
-    JSON.stringify({ apiVersion, kind, metadata: { name, namespace }, ...rest }),
+  ].map(({ apiVersion, kind, name, labels = {}, ...rest }) =>
+    JSON.stringify({ apiVersion, kind, metadata: { name, namespace, labels }, ...rest }),
   );
   return documents.join("\n---\n");
 }
@@ -134,7 +143,7 @@ function istioObjects({ http, https }: GatewayPorts): readonly Document[] {
 }
 
 /** The Service stands for what would be deployed for the Gateway. */
-function kubernetesObjects({ web, tcp }: GatewayPorts): readonly Document[] {
+function kubernetesObjects({ web, tcp, udp, u1, u2 }: GatewayPorts): readonly Document[] {
   const parentRefs = (sectionName: string) => [{ name: "gate", sectionName }];
   const weighted = (name: string, weight: number, filters: readonly object[] = []) => ({
     ...{ name, port: 80, weight },
@@ -152,6 +161,7 @@ function kubernetesObjects({ web, tcp }: GatewayPorts): readonly Document[] {
         ports: [
           { name: "http", port: 80, targetPort: web, protocol: "TCP" },
           { name: "tcp", port: 9000, targetPort: tcp, protocol: "TCP" },
+          { name: "udp", port: 9001, targetPort: udp, protocol: "UDP" },
         ],
       },
     },
@@ -162,6 +172,7 @@ function kubernetesObjects({ web, tcp }: GatewayPorts): readonly Document[] {
         listeners: [
           { name: "http", port: 80, protocol: "HTTP" },
           { name: "tcp", port: 9000, protocol: "TCP" },
+          { name: "udp", port: 9001, protocol: "UDP" },
         ],
       },
     },
@@ -206,6 +217,34 @@ function kubernetesObjects({ web, tcp }: GatewayPorts): readonly Document[] {
     {
       ...{ apiVersion: `${gatewayApi}/v1alpha2`, kind: "TCPRoute", name: "plain" },
       spec: { parentRefs: parentRefs("tcp"), rules: [{ backendRefs: [{ name: "plain-tcp", port: 80 }] }] },
+    },
+    ...datagramService("u1", u1),
+    ...datagramService("u2", u2),
+    {
+      ...{ apiVersion: `${gatewayApi}/v1`, kind: "UDPRoute", name: "datagrams" },
+      spec: {
+        parentRefs: parentRefs("udp"),
+        rules: [{ backendRefs: [weighted("u1", 3), weighted("u2", 1), weighted("v1", 0)] }],
+      },
+    },
+  ];
+}
+
+/** A Service with a port for UDP alone. */
+function datagramService(name: string, port: number): readonly Document[] {
+  return [
+    {
+      ...{ apiVersion: "v1", kind: "Service", name },
+      spec: { clusterIP: "None", ports: [{ name: "udp", port: 80, targetPort: port, protocol: "UDP" }] },
+    },
+    {
+      ...{ apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", name },
+      labels: { "kubernetes.io/service-name": name },
+      ...{
+        addressType: "IPv4",
+        endpoints: [{ addresses: ["127.0.0.1"] }],
+        ports: [{ name: "udp", port, protocol: "UDP" }],
+      },
     },
   ];
 }

@@ -6,6 +6,7 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { datagramAddress, pipeAddress, socketAddress } from "../../envoy/address.ts";
+import { datagramProxy } from "../../envoy/filters/datagram-proxy.ts";
 import { networkPolicyFilters } from "../../envoy/filters/extension-filters.ts";
 import { statefulSession } from "../../envoy/filters/http-filters.ts";
 import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
@@ -36,6 +37,7 @@ export interface RouterListenerInputs {
 
 export function buildRouterListener(inputs: RouterListenerInputs): Listener {
   const { plan, traits } = inputs;
+  if (plan.transport === "udp") return datagramListener(inputs);
   const { name, transport, chains } = plan;
   return create(ListenerSchema, {
     name,
@@ -45,14 +47,28 @@ export function buildRouterListener(inputs: RouterListenerInputs): Listener {
     filterChains: chains.map((chain) => filterChain(inputs, chain)),
     listenerFilters: [...(transport === "tcp" ? listenerFilters(inputs) : [])],
     maxConnectionsToAcceptPerSocketEvent: 1,
-    ...(transport === "udp" && { udpListenerConfig: { downstreamSocketConfig: {}, quicOptions: {} } }),
+    ...(transport === "quic" && { udpListenerConfig: { downstreamSocketConfig: {}, quicOptions: {} } }),
     ...(transport === "tcp" && traits.exactBalance.outbound && { connectionBalanceConfig: exactBalance }),
+  });
+}
+
+/** UDP has no connections that filter chains could be chosen for. */
+function datagramListener({ plan, traits }: RouterListenerInputs): Listener {
+  const accessLog = traits.accessLogs.outbound.connection;
+  return create(ListenerSchema, {
+    name: plan.name,
+    trafficDirection: TrafficDirection.OUTBOUND,
+    ...addresses(plan),
+    listenerFilters: plan.chains.flatMap((chain) =>
+      chain.carries === "tcp" ? [datagramProxy({ ...chain, accessLog })] : [],
+    ),
+    udpListenerConfig: { downstreamSocketConfig: {} },
   });
 }
 
 function addresses({ transport, bind, port, extraAddresses }: RouterListenerPlan) {
   if (bind.startsWith("/")) return { address: pipeAddress(bind) };
-  const addressOf = transport === "udp" ? datagramAddress : socketAddress;
+  const addressOf = transport === "tcp" ? socketAddress : datagramAddress;
   return {
     address: addressOf(bind, port),
     additionalAddresses: extraAddresses.map((extra) => ({ address: addressOf(extra, port) })),
@@ -91,7 +107,7 @@ function transportSocket(
 ) {
   const exchangesMetadata = carries === "tcp" && traits.exchangesMetadata;
   const inputs = { settings, defaults, compliance, files, onDemand, exchangesMetadata };
-  return (plan.transport === "udp" ? ownQuicTls : ownTls)(inputs);
+  return (plan.transport === "quic" ? ownQuicTls : ownTls)(inputs);
 }
 
 /** QUIC has no network filters before the connection manager. */
@@ -99,7 +115,7 @@ function httpFilters(
   { plan, traits, edge, authorization, picksEndpoints }: RouterListenerInputs,
   chain: RouterHttpChain,
 ): FilterChain["filters"] {
-  const isHttp3 = plan.transport === "udp";
+  const isHttp3 = plan.transport === "quic";
   // differs: in istiod only the first of several HTTPS servers on a port has them.
   const extensions = isHttp3 ? [] : networkPolicyFilters(traits.extensions, { side: "outbound", port: plan.port });
   const manager = connectionManager({

@@ -19,7 +19,7 @@ export const routerListenerNames = query<readonly string[]>("router-listener-nam
 
 interface NamedListener {
   readonly bind: string;
-  readonly transport: "tcp" | "udp";
+  readonly transport: RouterListenerPlan["transport"];
   readonly listener: GatewayListener;
 }
 
@@ -31,9 +31,9 @@ const listenersByName = query<ReadonlyMap<string, NamedListener>>("router-listen
     const bind = listener.bind || wildcardAddress;
     // Without privileges a pod cannot listen on these.
     if (isUnprivileged && listener.port < 1024) continue;
-    named.set(`${bind}_${listener.port}`, { bind, transport: "tcp", listener });
-    if (listener.http3Servers.length > 0)
-      named.set(`udp_${bind}_${listener.port}`, { bind, transport: "udp", listener });
+    const { transport, port } = listener;
+    named.set(`${transport === "udp" ? "udp_" : ""}${bind}_${port}`, { bind, transport, listener });
+    if (listener.http3Servers.length > 0) named.set(`udp_${bind}_${port}`, { bind, transport: "quic", listener });
   }
   return named;
 });
@@ -44,7 +44,7 @@ export const routerListenerPlan = query<RouterListenerPlan | undefined, string>(
     const found = view.read(listenersByName).get(name);
     if (found === undefined) return undefined;
     const { bind, transport, listener } = found;
-    const chains = distinct(transport === "udp" ? listener.http3Servers.map(httpsChain) : chainsOf(view, listener));
+    const chains = distinct(transport === "quic" ? listener.http3Servers.map(httpsChain) : chainsOf(view, listener));
     if (chains.length === 0) return undefined;
     const extraAddresses = listener.bind === "" ? view.read(listenerTraits).extraAddresses : [];
     return { name, transport, bind, extraAddresses, port: listener.port, chains };

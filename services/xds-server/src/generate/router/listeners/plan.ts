@@ -7,7 +7,8 @@ import type { TcpPolicy } from "../../select/tcp-policy.ts";
 
 export interface RouterListenerPlan {
   readonly name: string;
-  readonly transport: "tcp" | "udp";
+  /** `quic`: HTTP/3. `udp`: datagrams, which go where the only chain's connections would. */
+  readonly transport: "tcp" | "quic" | "udp";
   /** An address, or the path of a Unix socket. */
   readonly bind: string;
   /** More addresses of the workload, where its Gateway names none. */

@@ -52,7 +52,8 @@ function receiveSotw(state: StreamState, request: SotwRequest): Step {
   if (change === undefined) return forget(state, typeUrl);
   const isRepeat =
     known !== undefined && nonce === "" && known.nonce === "" && (known.sent === undefined || version !== "");
-  if (known === undefined || (nonce === "" && !isRepeat)) {
+  const isInFlight = known !== undefined && nonce === "" && addsNames(known, change, typeUrl);
+  if (known === undefined || (nonce === "" && !isRepeat && !isInFlight)) {
     // The first request of the type here: what the client has is as old as its version says, unless it gave up the type on this
     // stream: then it forgot all of it, but neither version nor nonce.
     const due = mergeDue(known?.due, { asked: "all", dropped: nothing, mustAnswer: true });
@@ -62,10 +63,23 @@ function receiveSotw(state: StreamState, request: SotwRequest): Step {
     const givenUp = new Set([...state.givenUp].filter((other) => other !== typeUrl));
     return [withType({ ...state, givenUp }, typeUrl, next), [{ type: "due", typeUrl }]];
   }
-  if (nonce !== known.nonce) return passOver(state, request, known);
-  const [accepted, effects] = isRepeat ? [state, []] : acknowledge(state, typeUrl, known);
+  if (nonce !== known.nonce && !isInFlight) return passOver(state, request, known);
+  const [accepted, effects] = isRepeat || isInFlight ? [state, []] : acknowledge(state, typeUrl, known);
   const [next, more] = subscribe(remembered(accepted, typeUrl), typeUrl, withForgotten(change, typeUrl, known));
   return [next, [...effects, ...more]];
+}
+
+/**
+ * Envoy subscribes to each certificate of a listener by a request with all names so far, hundreds of them before it reads the first
+ * answer. Those that come after that answer was sent add names to it; answered in full, they would get each certificate hundreds of times.
+ */
+function addsNames(
+  { outstanding, subscription }: TypeState,
+  { next, asked }: SubscriptionChange,
+  typeUrl: string,
+): boolean {
+  if (outstanding.length === 0 || asked === "all" || asked.size === 0 || rulesOf(typeUrl).complete) return false;
+  return subscription.names.size + asked.size === next.names.size;
 }
 
 /** The client had not seen the last message yet, and will say what it wants again when it has. */

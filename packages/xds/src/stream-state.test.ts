@@ -193,6 +193,28 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       lines: [[put(cluster, ab)], [sotw(cluster), "cluster: a=1 b=1"], [sotw(cluster), "cluster: a=1 b=1"]],
     },
     {
+      name: "names added before the first answer arrived are answered alone, on any of these requests",
+      lines: [
+        [put(secret, { a: "1", b: "1", c: "1", d: "1" })],
+        [sotw(secret, { names: ["a"] }), "secret: a=1"],
+        [sotw(secret, { names: ["a", "b"] }), "secret: b=1"],
+        [sotw(secret, { names: ["a", "b", "c", "d"] }), "secret: c=1 d=1"],
+        [sotw(secret, { names: ["a", "b", "c", "d"], nonce: "1" }), "expired 1"],
+        [sotw(secret, { names: ["a", "b", "c", "d"], nonce: "3" }), "ACK 3"],
+      ],
+    },
+    {
+      name: "an empty nonce with the same names, with fewer, or after an answer was acknowledged starts over",
+      lines: [
+        [put(secret, ab)],
+        [sotw(secret, { names: ["a"] }), "secret: a=1"],
+        [sotw(secret, { names: ["a"] }), "secret: a=1"],
+        [sotw(secret, { names: ["b"] }), "secret: b=1"],
+        [sotw(secret, { names: ["b"], nonce: "3" }), "ACK 3"],
+        [sotw(secret, { names: ["a", "b"] }), "secret: a=1 b=1"],
+      ],
+    },
+    {
       name: "no names of a named type: the watch is forgotten, nothing is answered",
       lines: [
         [put(endpoint, ab)],

@@ -29,6 +29,8 @@ export interface PilotAgentOptions {
   readonly statusPort: number;
   /** It subscribes to the roots that the mesh trusts (PCDS), and renews its certificate when they change. */
   readonly followsRoots?: boolean;
+  /** Its Envoy asks for the state of the world, and the agent with it. */
+  readonly stateOfTheWorld?: boolean;
 }
 
 export interface PilotAgent extends AsyncDisposable {
@@ -118,13 +120,13 @@ function mountRoot(rootFile: string, target: string): () => void {
 
 /** What the agent knows of its node comes in by template variables, the rest is as for any Envoy. */
 function bootstrapTemplate(
-  { node, directory, adminPort }: Pick<PilotAgentOptions, "node" | "directory" | "adminPort">,
+  { node, directory, adminPort, stateOfTheWorld = false }: Omit<PilotAgentOptions, "binary">,
   configPath: string,
 ): string {
   const bootstrap: JsonObject = envoyBootstrap({
     node,
     discoveryAddress: `unix:${join(configPath, "XDS")}`,
-    delta: true,
+    delta: !stateOfTheWorld,
     secretSocket: join(directory, "var/run/secrets/workload-spiffe-uds/socket"),
     adminPort,
   });

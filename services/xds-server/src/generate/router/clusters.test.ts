@@ -178,6 +178,17 @@ const filtered = [
     ],
     isKept: true,
   },
+  { name: "an EnvoyFilter without the annotation", more: [aConfig("EnvoyFilter", "shop", "f", {})], isKept: false },
+  {
+    name: "the annotation of an EnvoyFilter",
+    more: [
+      {
+        ...aConfig("EnvoyFilter", "shop", "f", {}),
+        annotations: { "envoyfilter.istio.io/referenced-services": `other.example,shop/${web.hostname}` },
+      },
+    ],
+    isKept: true,
+  },
 ];
 
 for (const { name, more, isKept } of filtered) {

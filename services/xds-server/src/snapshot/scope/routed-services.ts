@@ -1,10 +1,12 @@
 /**
  * The services that a router has clusters of. With PILOT_FILTER_GATEWAY_CLUSTER_CONFIG those are the destinations of the routes of
- * its Gateways, and what it asks on the way: providers of the mesh and issuers of tokens. Source: Istio's setting of that name.
+ * its Gateways, and what it asks on the way: providers of the mesh, issuers of tokens, and what its EnvoyFilters say that they refer to.
+ * Source: Istio's setting of that name, and its annotation of EnvoyFilters.
  */
-import type { Service } from "@flotilla/model";
+import { ownValue, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
 import { tokenRules } from "./authn.ts";
+import { envoyFilters } from "./envoy-filters.ts";
 import { selectedGateways } from "./gateways.ts";
 import { visibleServices } from "./sidecar-scope.ts";
 import { gatewayDestinations } from "./virtual-services.ts";
@@ -16,9 +18,20 @@ export function routedServices(view: View): readonly Service[] {
     ...view.read(selectedGateways).flatMap(({ name }) => view.read(gatewayDestinations, name)),
     ...view.read(tokenRules, "").flatMap(({ rule }) => URL.parse(rule.jwksUri)?.hostname ?? []),
     ...view.read(providerServices),
+    ...view.read(referencedServices),
   ]);
   return services.filter(({ namespace, hostname }) => hosts.has(hostname) || hosts.has(`${namespace}/${hostname}`));
 }
+
+const referenceAnnotation = "envoyfilter.istio.io/referenced-services";
+
+/** `host` or `namespace/host`, separated by commas in the annotation of an EnvoyFilter that holds for the proxy. */
+export const referencedServices = query<readonly string[]>(
+  "referenced-services",
+  (view) =>
+    view.read(envoyFilters).flatMap(({ annotations }) => ownValue(annotations, referenceAnnotation)?.split(",") ?? []),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
 
 /** `host` or `namespace/host`, as providers name their services. */
 export const providerServices = query<readonly string[]>("provider-services", (view) =>

@@ -4,7 +4,7 @@ import { servicesOfWaypoint, waypointText, workloadsOfWaypoint } from "../ambien
 import { query, type View } from "../view.ts";
 import { tokenRules } from "./authn.ts";
 import { gatewayNameLabel } from "./policy-targets.ts";
-import { providerServices } from "./routed-services.ts";
+import { providerServices, referencedServices } from "./routed-services.ts";
 import { hasFamily, serviceIn } from "./services.ts";
 import { proxyEgressListeners } from "./sidecar.ts";
 import { visibleServices } from "./sidecar-scope.ts";
@@ -74,6 +74,7 @@ export const waypointDestinations = query<readonly Service[]>("waypoint-destinat
     // Of services outside of the mesh istiod sends both clusters.
     ...routed.filter((host) => waypointService(view, host)?.meshExternal !== false),
     ...view.read(providerServices),
+    ...view.read(referencedServices),
     ...view.read(tokenRules, "").flatMap(({ rule }) => URL.parse(rule.jwksUri)?.hostname ?? []),
   ]);
   return visibleServices(view).filter(

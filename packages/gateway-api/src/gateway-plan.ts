@@ -22,6 +22,8 @@ import { isGranted, notGranted } from "./reference-grants.ts";
 export interface GatewayLookups extends ListenerLookups, ClassLookups {
   readonly domain: string;
   readonly hasConfigMap: (namespace: string, name: string) => boolean;
+  /** Why the parameters in a ConfigMap cannot be followed; whoever deploys nothing does not ask. */
+  readonly parametersProblem?: (namespace: string, name: string) => string | undefined;
 }
 
 export interface GatewayPlan {
@@ -157,7 +159,12 @@ function problemOfParameters({ key, spec }: Config<KubernetesGatewaySpec>, looku
     const message = `Unsupported parametersRef group/kind ${group}/${kind}, only ConfigMap is supported`;
     return { reason: "InvalidParameters", message };
   }
-  if (lookups.hasConfigMap(key.namespace, name)) return undefined;
+  if (lookups.hasConfigMap(key.namespace, name)) {
+    const problem = lookups.parametersProblem?.(key.namespace, name);
+    return problem === undefined
+      ? undefined
+      : { reason: "InvalidParameters", message: `ConfigMap ${name}: ${problem}` };
+  }
   const message = `parametersRef ConfigMap ${key.namespace}/${name} does not exist`;
   return { reason: "InvalidParameters", message };
 }

@@ -13,6 +13,7 @@ export { type Decision, decide } from "./decision.ts";
 export { InjectionError, type InjectionErrorCode } from "./errors.ts";
 export { injectPod } from "./inject.ts";
 export { injectionSettings } from "./injection-settings.ts";
+export { overlayProblem } from "./managed-gateway/customize.ts";
 export { isDeployed, type KubeGateway, ownershipOf, parametersOf, versionMark } from "./managed-gateway/gateway.ts";
 export {
   keepSelector,

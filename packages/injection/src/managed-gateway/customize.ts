@@ -26,11 +26,7 @@ const fixedMetadata = [
  * @throws InjectionError INJECT_BAD_GATEWAY for a key that names no kind, text that is no object, metadata that must stay
  */
 export function customize(object: Json, overlays: readonly Texts[]): Json | undefined {
-  for (const overlay of overlays) {
-    const unknown = Object.keys(overlay).find((key) => !kinds.has(key));
-    if (unknown !== undefined)
-      throw bad(`unsupported overlay ${JSON.stringify(unknown)} (supported: ${[...kinds.keys()].sort().join(", ")})`);
-  }
+  for (const overlay of overlays) refuseUnknownKeys(overlay);
   const kind = String(object["kind"]);
   const key = [...kinds].find(([, one]) => one === kind)?.[0];
   if (key === undefined) throw bad(`unknown overlay kind ${JSON.stringify(kind)}`);
@@ -45,6 +41,28 @@ export function customize(object: Json, overlays: readonly Texts[]): Json | unde
   if (moved !== undefined || after["managedFields"] !== undefined)
     throw bad(`${key}: metadata.${moved ?? "managedFields"} must not be changed`);
   return changed;
+}
+
+/** Why a ConfigMap of changes can be applied to no Gateway; undefined where nothing speaks against it. */
+export function overlayProblem(overlay: Texts): string | undefined {
+  try {
+    refuseUnknownKeys(overlay);
+    for (const [key, text] of Object.entries(overlay)) {
+      const metadata = metadataOf(parseOverlay(key, text));
+      const moved = [...fixedMetadata, "managedFields"].find((field) => ownValue(metadata, field) !== undefined);
+      if (moved !== undefined) return `${key}: metadata.${moved} must not be changed`;
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof InjectionError) return error.reason;
+    throw error;
+  }
+}
+
+function refuseUnknownKeys(overlay: Texts): void {
+  const unknown = Object.keys(overlay).find((key) => !kinds.has(key));
+  if (unknown !== undefined)
+    throw bad(`unsupported overlay ${JSON.stringify(unknown)} (supported: ${[...kinds.keys()].sort().join(", ")})`);
 }
 
 function metadataOf(object: Json): Json {

@@ -6,6 +6,7 @@ import { defaultMeshConfig } from "@flotilla/model";
 import { parseInjectionConfig } from "../config.ts";
 import { InjectionError } from "../errors.ts";
 import type { Json } from "../pod.ts";
+import { overlayProblem } from "./customize.ts";
 import { isDeployed, type KubeGateway, ownershipOf, parametersOf } from "./gateway.ts";
 import { keepSelector, type ManagedGatewayInputs, type ManagedGatewaySettings, renderGateway } from "./render.ts";
 import { servicePorts } from "./service-ports.ts";
@@ -160,7 +161,15 @@ describe("what is deployed for a Gateway", () => {
       const isRefused = (error: unknown) =>
         error instanceof InjectionError && error.code === "INJECT_BAD_GATEWAY" && reason.test(error.reason);
       assert.throws(() => rendered(gatewayOf(), { more: { overlays: [overlay] } }), isRefused);
+      assert.match(overlayProblem(overlay) ?? "", reason);
     });
+
+  it("has nothing against parameters that change a part of what is deployed", () => {
+    assert.equal(
+      overlayProblem({ deployment: "spec: {replicas: 2}", service: "metadata: {labels: {a: b}}" }),
+      undefined,
+    );
+  });
 
   it("keeps the selector of a workload of an older version, whose label the pods carry on", () => {
     const labels = { "istio.io/gateway-name": "web" };

@@ -59,6 +59,7 @@ export const planQuery: Query<Nobody, string, GatewayPlan | undefined> = {
         return (found?.spec as GatewayClassSpec | undefined)?.controllerName;
       },
       hasConfigMap: (namespace, name) => view.input(inputs.credential("ConfigMap", namespace, name)) !== undefined,
+      parametersProblem: (namespace, name) => view.input(inputs.credential("ConfigMap", namespace, name))?.parameters,
       namespaces: () => rowOf(view, rows.namespaces).map(({ key, labels }) => ({ name: key.name, labels })),
       certificateProblem: (namespace, name) => {
         const facts = view.input(inputs.credential("Secret", namespace, name));

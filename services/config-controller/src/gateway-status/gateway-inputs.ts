@@ -15,16 +15,18 @@ import {
   routeHead,
 } from "@flotilla/gateway-api";
 import type { Graph, InputKey } from "@flotilla/incremental";
+import { overlayProblem } from "@flotilla/injection";
 import { type Config, type ConfigKey, compareByAge, configKeyText } from "@flotilla/model";
 import type { ServiceFacts } from "./service-facts.ts";
 
 /** All status is everybody's: computations ask no questions of who reads. */
 export type Nobody = undefined;
 
-/** What is wrong with a Secret or ConfigMap, as a certificate and as roots; the data itself is not kept. */
+/** What is wrong with a Secret or ConfigMap, as a certificate, as roots and as parameters; the data itself is not kept. */
 export interface CredentialFacts {
   readonly certificate: string | undefined;
   readonly roots: string | undefined;
+  readonly parameters: string | undefined;
 }
 
 export const inputs = {
@@ -156,6 +158,7 @@ function credentialFacts({ key, spec }: Config): CredentialFacts {
   return {
     certificate: kind === "Secret" ? (certificateProblem(namespace, name, data) ?? keyProblem(data)) : undefined,
     roots: rootsProblem({ kind, namespace, name }, data),
+    parameters: kind === "ConfigMap" ? overlayProblem(data ?? {}) : undefined,
   };
 }
 
@@ -176,5 +179,5 @@ function keyProblem(data: CredentialData): string | undefined {
 }
 
 function sameFacts(a: CredentialFacts, b: CredentialFacts): boolean {
-  return a.certificate === b.certificate && a.roots === b.roots;
+  return a.certificate === b.certificate && a.roots === b.roots && a.parameters === b.parameters;
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultClassSettings } from "@flotilla/gateway-api";
 import type { KubeApi } from "@flotilla/kube-api";
+import type { Change, Config } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import { aLoadBalancer, anObject, publishMesh } from "./gateway-status.fixture.ts";
 import { GatewayStatus } from "./gateway-status.ts";
@@ -112,6 +113,66 @@ test("each object's own status names what is wrong with it, and is written once"
     objects.set(routePath("good"), { metadata: {} });
     await mesh.put(route("good", "nobody"));
     await until(() => statusOf(routePath("good"))?.parents?.length === 1, soon("an object made again has a status"));
+  } finally {
+    stop.abort();
+    await running;
+  }
+});
+
+test("a status that somebody else takes away is written again", async () => {
+  const path = routePath("one");
+  const { api, objects, writes } = fakeApi([path]);
+  await using mesh = await publishMesh("removed-status");
+  await mesh.put(gateway, route("one", "web"), ...aLoadBalancer("shop", "web", "192.0.2.1"));
+  const stored = new StoredObjects();
+  const stop = new AbortController();
+  const options = { api, domain: "cluster.local", classes: defaultClassSettings, namespaces: [], log: noopLogger };
+  const running = new GatewayStatus({ ...options, ...mesh, stored, onWritten: () => undefined, nowMs: Date.now }).run(
+    stop.signal,
+  );
+  try {
+    const hasStatus = () => objects.get(path)?.status?.parents?.length === 1;
+    await until(hasStatus, soon("the route has a status"));
+    const key = { kind: "HTTPRoute", namespace: "shop", name: "one" };
+    const seen = { metadata: { generation: 3, resourceVersion: "8" } };
+    // The watch brings what was written, which is fine; then the object without it.
+    stored.note(key, { ...seen, status: objects.get(path)?.status });
+    const before = writes.length;
+    objects.set(path, { metadata: {} });
+    stored.note(key, seen);
+    await until(hasStatus, soon("the status is there again"));
+    assert.equal(writes.length, before + 1);
+  } finally {
+    stop.abort();
+    await running;
+  }
+});
+
+test("a Gateway's parameters that cannot be followed are in its status", async () => {
+  const { api, objects } = fakeApi([gatewayPath]);
+  await using mesh = await publishMesh("parameters");
+  const spec = {
+    ...(gateway as { readonly value: { readonly spec: object } }).value.spec,
+    infrastructure: { parametersRef: { group: "", kind: "ConfigMap", name: "options" } },
+  };
+  const parameters = (data: object) => {
+    const change = anObject("ConfigMap", "infra", "options", {});
+    return { ...change, value: { ...(change as { readonly value: Config }).value, spec: { data } } } as Change;
+  };
+  await mesh.put(anObject("KubernetesGateway", "infra", "edge", spec), parameters({ daemonSet: "{}" }));
+  const stop = new AbortController();
+  const options = { api, domain: "cluster.local", classes: defaultClassSettings, namespaces: [], log: noopLogger };
+  const running = new GatewayStatus({ ...options, ...mesh, onWritten: () => undefined, nowMs: Date.now }).run(
+    stop.signal,
+  );
+  const accepted = () => {
+    const found = objects.get(gatewayPath)?.status?.conditions?.find(({ type }) => type === "Accepted");
+    return `${found?.status} ${found?.reason}`;
+  };
+  try {
+    await until(() => accepted() === "False InvalidParameters", soon("the key is named"));
+    await mesh.put(parameters({ deployment: "spec: {replicas: 2}" }));
+    await until(() => accepted() === "True Accepted", soon("good parameters are accepted"));
   } finally {
     stop.abort();
     await running;

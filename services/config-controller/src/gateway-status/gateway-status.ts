@@ -73,6 +73,7 @@ export class GatewayStatus {
       onBaseline: () => this.#readAll(),
       onGeneration: ({ changes }) => this.#apply(changes.map(({ key, after }) => [key, after])),
     });
+    const endWatch = this.#stored.listen((text) => this.#restore(text));
     try {
       this.#readAll();
       const table = new ServiceTable();
@@ -86,6 +87,7 @@ export class GatewayStatus {
       await Promise.all([following, this.#writeDue(stop)]);
     } finally {
       end();
+      endWatch();
       for (const observation of this.#observed.values()) observation.release();
     }
   }
@@ -111,6 +113,20 @@ export class GatewayStatus {
       return;
     }
     // It may be another object of the same name: the one before may have been deleted and made again in one step.
+    this.#written.delete(text);
+    this.#note(text);
+  }
+
+  /** Somebody else may have taken out of a status what was written there. */
+  #restore(text: string): void {
+    if (!this.#written.has(text) || this.#writing.has(text)) return;
+    const [stored, object] = [this.#stored.get(text), this.#graph.get(inputs.object(parseConfigKey(text)))];
+    const fields = this.#observed.get(text)?.value;
+    if (stored === undefined || object === undefined || fields === undefined) return;
+    // A later generation has not come as configuration yet: it is looked at then.
+    if (stored.metadata.generation !== object.generation) return;
+    const stamp = { generation: object.generation, now: new Date(this.#options.nowMs()).toISOString() };
+    if (isWritten(stampedStatus(fields, stored.status, stamp), stored.status)) return;
     this.#written.delete(text);
     this.#note(text);
   }

@@ -13,6 +13,15 @@ export interface StoredObject {
 
 export class StoredObjects {
   readonly #objects = new Map<string, StoredObject>();
+  #onNoted: ((text: string) => void) | undefined;
+
+  /** `onNoted` learns of each object that is noted, until the function that is returned is called. */
+  listen(onNoted: (text: string) => void): () => void {
+    this.#onNoted = onNoted;
+    return () => {
+      if (this.#onNoted === onNoted) this.#onNoted = undefined;
+    };
+  }
 
   /** `object` undefined: it is gone. */
   note(key: ConfigKey, object: KubeObject | StoredObject | undefined): void {
@@ -30,6 +39,7 @@ export class StoredObjects {
       ...(uid !== undefined && { uid }),
     };
     this.#objects.set(text, { metadata: known, status });
+    this.#onNoted?.(text);
   }
 
   /** Of what may be older than what the API server has. */

@@ -33,19 +33,19 @@ const sum = (pick: (one: FileFigures) => number) => packages.reduce((total, one)
 
 const figures: readonly Figure[] = [
   {
-    ...{ name: "files under 40 lines", unit: "%", limit: 15, wanted: 15, isBest: "low" },
+    ...{ name: "files under 40 lines", unit: "%", limit: 14.6, wanted: 15, isBest: "low" },
     value: percent(lengths.filter((lines) => lines < 40).length, lengths.length),
   },
-  { name: "median length of a file", unit: "lines", value: quantile(0.5), limit: 120, wanted: 120, isBest: "low" },
+  { name: "median length of a file", unit: "lines", value: quantile(0.5), limit: 90, wanted: 120, isBest: "low" },
   {
     name: "90 % of files are shorter than",
     unit: "lines",
     value: quantile(0.9),
-    limit: 260,
+    limit: 180,
     wanted: 260,
     isBest: "low",
   },
-  { name: "longest file", unit: "lines", value: lengths.at(-1) ?? 0, limit: 320, wanted: 320, isBest: "low" },
+  { name: "longest file", unit: "lines", value: lengths.at(-1) ?? 0, limit: 310, wanted: 320, isBest: "low" },
   { name: `functions over ${longLines} lines`, unit: "", value: long.length, limit: 0, wanted: 0, isBest: "low" },
   {
     ...{ name: "documented exports of packages", unit: "%", limit: 70, wanted: 65, isBest: "high" },

@@ -123,7 +123,11 @@ function runScenarios({ names, scenarios, proxyTypes }: Options, selection: Sele
 }
 
 async function runCorpora({ corpus, names }: Options, selection: Selection): Promise<readonly CorpusResult[]> {
-  if (selection.corpora.length === 0 && !existsSync(corpus) && names.every((name) => corpora[name] !== undefined))
+  if (
+    selection.corpora.length === 0 &&
+    !existsSync(corpus) &&
+    names.every((name) => corpora[name.replace(/^corpora\//, "")] !== undefined)
+  )
     write(`skipped: Istio's own test cases, which are no part of the project: no folder ${corpus} (--corpus DIR)`);
   const results: CorpusResult[] = [];
   for (const name of selection.corpora) {

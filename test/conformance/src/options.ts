@@ -4,7 +4,7 @@ import type { Form } from "@flotilla/xds";
 import { type OpenPlane, openEmbedded, openRunning, openStarted } from "./wire/plane.ts";
 
 export interface Options {
-  /** Scenario groups, `group/name` or corpora; empty: everything the project claims. */
+  /** Scenario groups, `group/name` or corpora, with `scenarios/` or `corpora/` in front where both are so called; empty: everything the project claims. */
   readonly names: readonly string[];
   readonly scenarios: string;
   readonly corpus: string;
@@ -22,7 +22,7 @@ export const usage = `pnpm conformance [NAME…] [--scenarios DIR] [--corpus DIR
 pnpm conformance reference [--verbose]
 pnpm conformance [NAME…] --serve | --target HOST:PORT | --start COMMAND [--form sotw|delta] [--verbose]
 
-NAME is a scenario group, GROUP/NAME of a scenario, or a corpus; without one, everything that the project claims is compared, and the
+NAME is a scenario group, GROUP/NAME of a scenario, or a corpus (scenarios/NAME and corpora/NAME where both have the name); without one, everything that the project claims is compared, and the
 rest is listed with its numbers. --scenarios DIR takes the project's form and folders of captures. --corpus DIR has Istio's own test
 cases, one folder a corpus.
 reference: which environment variables, flags, debug pages, metrics and messages of istiod are honoured; --verbose has the reason of each that is not.

@@ -1,4 +1,7 @@
-/** Which scenarios and corpora a run is about. A name may stand for both: `pnpm conformance gateway-api` runs the group and the corpus. */
+/**
+ * Which scenarios and corpora a run is about. A name may stand for both: `pnpm conformance gateway-api` runs the group and the corpus,
+ * `scenarios/gateway-api` the group alone, `corpora/gateway-api` the corpus alone.
+ */
 import { existsSync } from "node:fs";
 import { corpora } from "./corpora/index.ts";
 import type { Options } from "./options.ts";
@@ -14,9 +17,12 @@ export interface Selection {
 
 export function select({ names, scenarios, corpus, proxyTypes }: Options): Selection {
   const known = existsSync(scenarios) ? scenarioNames(scenarios) : [];
-  const ofScenarios = names.filter((name) => known.includes(name));
-  const ofCorpora = Object.keys(corpora).filter((name) => names.length === 0 || names.includes(name));
-  const unknown = names.filter((name) => !known.includes(name) && corpora[name] === undefined);
+  const ofScenarios = names.map((name) => without("scenarios/", name)).filter((name) => known.includes(name));
+  const namedCorpora = names.map((name) => without("corpora/", name));
+  const ofCorpora = Object.keys(corpora).filter((name) => names.length === 0 || namedCorpora.includes(name));
+  const isUnknown = (name: string) =>
+    !known.includes(without("scenarios/", name)) && corpora[without("corpora/", name)] === undefined;
+  const unknown = names.filter(isUnknown);
   const loaded =
     known.length === 0 || (names.length > 0 && ofScenarios.length === 0) ? [] : loadScenarios(scenarios, ofScenarios);
   return {
@@ -29,4 +35,8 @@ export function select({ names, scenarios, corpus, proxyTypes }: Options): Selec
       ...(known.length === 0 ? [`no scenarios in ${scenarios}`] : []),
     ],
   };
+}
+
+function without(prefix: string, name: string): string {
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }

@@ -5,20 +5,25 @@ import type { IncomingMessage } from "node:http";
 const maxDroppedBytes = 256 * 1024 * 1024;
 
 /**
- * Undefined, at its end, when it is larger than `maxBytes`: clients read no answer before they have sent all, and ending the loop over a
- * request's chunks instead would reset the connection under their next request. Rejects when the body ends too early.
+ * Undefined, at once, when it is larger than `maxBytes`, or says so: the caller is answered while the rest is dropped. Ending the loop over the
+ * request's chunks instead would reset the connection under callers that read no answer before they have sent all, and under their next request.
+ * Rejects when the body ends too early.
  */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array | undefined>();
   let chunks: Buffer[] = [];
   let size = 0;
+  if (Number(request.headers["content-length"]) > maxBytes) resolve(undefined);
   request.on("data", (chunk: Buffer) => {
     size += chunk.byteLength;
     if (size <= maxBytes) chunks.push(chunk);
-    else chunks = [];
+    else {
+      chunks = [];
+      resolve(undefined);
+    }
     if (size > maxBytes + maxDroppedBytes) request.destroy();
   });
-  request.once("end", () => resolve(size <= maxBytes ? Buffer.concat(chunks) : undefined));
+  request.once("end", () => resolve(Buffer.concat(chunks)));
   request.once("error", reject);
   request.once("close", () => reject(new Error("the body ended too early")));
   return promise;

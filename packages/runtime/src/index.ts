@@ -10,6 +10,7 @@ export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
+export { hostFailure } from "./host-failure.ts";
 export type { Introspection } from "./introspection/introspection.ts";
 export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
 export { type ListenOptions, listen } from "./listen.ts";

@@ -53,6 +53,22 @@ describe("run until signal", { concurrency: true }, () => {
     assert.deepEqual(messages, [{ failed: "no root" }]);
   });
 
+  it("a second signal ends it at once, with 130", async () => {
+    const again = `setTimeout(() => process.kill(process.pid, "SIGTERM"), 20); await new Promise(() => {});`;
+    const { exitCode, output } = await runMain(`${up} ${untilStop} ${again}`, "SIGTERM");
+    assert.equal(exitCode, 130);
+    assert.match(output, /"msg":"second signal, ending without release"/);
+  });
+
+  it("a failure of the host is reported with what to do", async () => {
+    const { exitCode, output, messages } = await runMain(
+      `const { writeFileSync } = await import("node:fs"); writeFileSync("/dev/full", "x");`,
+    );
+    assert.equal(exitCode, 1);
+    assert.match(output, /"advice":"ENOSPC: [^"]*; the disk is full: make room/);
+    assert.match(JSON.stringify(messages), /ENOSPC: .*the disk is full/);
+  });
+
   it("names what was not released within its time, and ends", async () => {
     const { exitCode, output } = await runMain(`${up} await new Promise(() => {});`, "SIGTERM");
     assert.equal(exitCode, 1);

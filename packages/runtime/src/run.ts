@@ -1,5 +1,6 @@
 /** The life of a process: a main that runs until it is asked to stop, and an exit code that says how it went. */
 import { flushCompileCache } from "node:module";
+import { hostFailure } from "./host-failure.ts";
 import type { Logger } from "./logger.ts";
 import { duration } from "./settings/kinds.ts";
 import { parseSettings, unknownSettings } from "./settings/settings.ts";
@@ -79,8 +80,9 @@ export async function runUntilSignal(
     // The reason of the signal that comes back as a rejection is a normal end.
     if (error === stop.signal.reason && stop.signal.aborted) log.info("stopped");
     else {
-      log.error("failed", { error });
-      reportFailure(error);
+      const advice = hostFailure(error);
+      log.error("failed", { error, ...(advice !== undefined && { advice }) });
+      reportFailure(advice ?? error);
       process.exitCode = 1;
     }
   } finally {

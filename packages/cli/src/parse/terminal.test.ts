@@ -8,6 +8,7 @@ import { explainError, processTerminal } from "./terminal.ts";
 
 describe("errors of a command", () => {
   const coded = new Error("[BUS_CLOSED] the bus is closed");
+  const full = Object.assign(new Error("ENOSPC: no space left, write"), { code: "ENOSPC", syscall: "write" });
   const defect = new TypeError("x is undefined");
   for (const [name, error, code, text] of [
     ["of usage", new CliError("CLI_USAGE", "no"), 2, "[CLI_USAGE] no"],
@@ -16,6 +17,12 @@ describe("errors of a command", () => {
     ["of silence", new CliError("CLI_NOT_RUNNING", "no"), 4, "[CLI_NOT_RUNNING] no"],
     ["of absence", new CliError("CLI_ABSENT", "no"), 1, "[CLI_ABSENT] no"],
     ["of a package", coded, 1, coded.message],
+    [
+      "of the host",
+      full,
+      2,
+      `${full.message}; the disk is full: make room, or name a directory on another one (WORK_DIR, --work-dir)`,
+    ],
     ["of a defect", defect, 70, defect.stack],
     ["without a stack", Object.assign(new Error("bare"), { stack: undefined }), 70, "bare"],
     ["that are none", "text", 70, "text"],

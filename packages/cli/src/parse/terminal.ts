@@ -1,4 +1,5 @@
 /** How a command prints and how it ends: output streams, and exit codes that have one meaning in every command. */
+import { hostFailure } from "@flotilla/runtime";
 import { CliError, type CliErrorCode } from "../errors.ts";
 
 /** Output of a command: the process's own streams, or those of a test. */
@@ -34,7 +35,7 @@ export type ExitCode = 0 | 1 | 2 | 3 | 4 | 70 | 79;
 export const exitCodes: Readonly<Record<ExitCode, string>> = {
   0: "done; of `status`: every service is ready and every object accepted",
   1: "failed, or the answer is no: not found, not in time, files differ",
-  2: "wrong usage: an unknown command or option, a value that is not valid, a file that is not there, a port or work directory in use",
+  2: "wrong usage: an unknown command or option, a value that is not valid, a file that is not there, a port or work directory in use, a host that refuses (no room, no permission)",
   3: "refused or not ready: objects refused by validation or by proxies, services that are not ready, a caller without permission",
   4: "no answer: no control plane runs in the work directory, or it does not answer at the given address",
   70: "a defect of flotilla, with its stack",
@@ -56,6 +57,8 @@ const ofErrors: Readonly<Record<CliErrorCode, ExitCode>> = {
 export function explainError(error: unknown): { readonly code: ExitCode; readonly text: string } {
   if (error instanceof CliError) return { code: ofErrors[error.code], text: error.message };
   if (!(error instanceof Error)) return { code: 70, text: String(error) };
+  const failure = isCoded(error) ? undefined : hostFailure(error);
+  if (failure !== undefined) return { code: 2, text: failure };
   return isCoded(error) ? { code: 1, text: error.message } : { code: 70, text: error.stack ?? error.message };
 }
 

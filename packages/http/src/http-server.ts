@@ -1,7 +1,7 @@
 /** One server for all HTTP and HTTPS ports: limits, a certificate that is replaced while connections stay open, and a graceful end. */
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import { type CompliancePolicy, serverTlsParameters } from "./tls-parameters.ts";
+import { serverTlsParameters, type TlsPolicy } from "./tls-parameters.ts";
 
 /** An answer that is complete. */
 export interface HttpAnswer {
@@ -20,7 +20,7 @@ export interface ServerTls {
   /** Undefined: the roots of Node. */
   readonly clientRootsPem?: string | undefined;
   /** No restriction unless given. */
-  readonly compliance?: CompliancePolicy;
+  readonly policy?: TlsPolicy;
 }
 
 /** What a server answers, and its limits; without `tls` it speaks plain HTTP. */
@@ -114,7 +114,7 @@ async function close(server: Server | TlsServer, drainMs: number): Promise<void>
   clearTimeout(timer);
 }
 
-function contextOf({ keyPem, chainPem, clientRootsPem, compliance = "" }: ServerTls) {
-  const own = { ...serverTlsParameters(compliance), key: keyPem, cert: chainPem };
+function contextOf({ keyPem, chainPem, clientRootsPem, policy = {} }: ServerTls) {
+  const own = { ...serverTlsParameters(policy), key: keyPem, cert: chainPem };
   return clientRootsPem === undefined ? own : { ...own, ca: clientRootsPem };
 }

@@ -8,4 +8,4 @@ export {
 } from "./http-server.ts";
 export { readBody } from "./read-body.ts";
 export { type HttpHandler, type HttpMethod, type HttpReply, type HttpRequest, RouteTable } from "./routes.ts";
-export { type CompliancePolicy, serverTlsParameters } from "./tls-parameters.ts";
+export { type CompliancePolicy, serverTlsParameters, type TlsPolicy, tlsCipherSuites } from "./tls-parameters.ts";

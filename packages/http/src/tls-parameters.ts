@@ -1,10 +1,19 @@
 /**
- * COMPLIANCE_POLICY: what a server of this process agrees to in a handshake. Without a policy that is TLS 1.2 and later with Node's
- * suites, in the server's order. As istiod restricts its own ports; fips-140-3 assumes an OpenSSL that was validated for it.
+ * What a server of this process agrees to in a handshake: by COMPLIANCE_POLICY, else by the lowest version and the suites that settings
+ * name, else TLS 1.2 and later with Node's suites, in the server's order. As istiod restricts its own ports; fips-140-3 assumes an
+ * OpenSSL that was validated for it.
  */
 import type { SecureContextOptions } from "node:tls";
 
 export type CompliancePolicy = "" | "fips-140-2" | "fips-140-3" | "pqc";
+
+/** The settings of a server's handshakes; a compliance policy decides alone, as in istiod. */
+export interface TlsPolicy {
+  readonly compliancePolicy?: CompliancePolicy;
+  readonly tlsMinVersion?: "1.2" | "1.3";
+  /** Suites of TLS 1.2 by their registered names; empty: those of Node. Those of TLS 1.3 are not chosen, as in Go. */
+  readonly tlsCipherSuites?: readonly string[];
+}
 
 export type ServerTlsParameters = Readonly<
   Pick<SecureContextOptions, "minVersion" | "maxVersion" | "ciphers" | "ecdhCurve" | "honorCipherOrder">
@@ -21,10 +30,31 @@ const certifiedSuites = [
 /** Of TLS 1.3. */
 const aesSuites = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"];
 
-export function serverTlsParameters(policy: CompliancePolicy): ServerTlsParameters {
-  switch (policy) {
-    case "":
-      return { minVersion: "TLSv1.2", honorCipherOrder: true };
+/** Suites of TLS 1.2 that Go's servers may be limited to and OpenSSL still has, with OpenSSL's names. */
+export const tlsCipherSuites: ReadonlyMap<string, string> = new Map(
+  ["ECDSA", "RSA"].flatMap((signature) =>
+    [
+      ["AES_128_GCM_SHA256", "AES128-GCM-SHA256"],
+      ["AES_256_GCM_SHA384", "AES256-GCM-SHA384"],
+      ["CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305"],
+      ["AES_128_CBC_SHA", "AES128-SHA"],
+      ["AES_256_CBC_SHA", "AES256-SHA"],
+    ].map(([name, own]): [string, string] => [`TLS_ECDHE_${signature}_WITH_${name}`, `ECDHE-${signature}-${own}`]),
+  ),
+);
+
+/** Node's order. */
+const suitesOfTls13 = ["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"];
+
+export function serverTlsParameters(given: TlsPolicy): ServerTlsParameters {
+  switch (given.compliancePolicy ?? "") {
+    case "": {
+      const suites = (given.tlsCipherSuites ?? []).flatMap((name) => tlsCipherSuites.get(name) ?? []);
+      return {
+        ...{ minVersion: given.tlsMinVersion === "1.3" ? "TLSv1.3" : "TLSv1.2", honorCipherOrder: true },
+        ...(suites.length > 0 && { ciphers: [...suitesOfTls13, ...suites].join(":") }),
+      };
+    }
     case "fips-140-2":
       return restricted({ minVersion: "TLSv1.2", maxVersion: "TLSv1.2", suites: certifiedSuites, curves: ["P-256"] });
     case "fips-140-3": {

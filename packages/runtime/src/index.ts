@@ -4,6 +4,7 @@ export {
   type HttpReply,
   type HttpRequest,
   serverTlsParameters,
+  type TlsPolicy,
 } from "@flotilla/http";
 export { BoundedQueue } from "./bounded-queue.ts";
 export { defaultPorts } from "./default-ports.ts";

@@ -16,6 +16,7 @@ import {
   type SettingsOf,
   serviceSettings,
   text,
+  tlsPortSettings,
 } from "@flotilla/runtime";
 import { callerSettings } from "./authorize/caller-settings.ts";
 import { CaError } from "./errors.ts";
@@ -31,6 +32,7 @@ export const settings = {
     sentence: "Port on which certificates are issued (gRPC, TLS).",
   }),
   ...complianceSetting,
+  ...tlsPortSettings,
   ...ownHostSettings,
   workDir: text({
     env: "WORK_DIR",

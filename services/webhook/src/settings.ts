@@ -15,6 +15,7 @@ import {
   type SettingsOf,
   serviceSettings,
   text,
+  tlsPortSettings,
 } from "@flotilla/runtime";
 
 export const settings = {
@@ -48,6 +49,7 @@ export const settings = {
     sentence: "host:port of ca, which issues the serving certificate.",
   }),
   ...keyPairSettings,
+  ...tlsPortSettings,
   ...clientCertificateSettings,
   ...apiServerSettings,
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),

@@ -15,6 +15,7 @@ import {
   type SettingsOf,
   serviceSettings,
   text,
+  tlsPortSettings,
 } from "@flotilla/runtime";
 import { debugSettings } from "./debug/debug-settings.ts";
 import { featureSettings } from "./snapshot/features.ts";
@@ -48,6 +49,7 @@ export const settings = {
     sentence: "host:port of ca; without it there is no TLS port.",
   }),
   ...keyPairSettings,
+  ...tlsPortSettings,
   ...clientCertificateSettings,
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
   trustDomain: text({

@@ -4,7 +4,14 @@ import { connect as connectPlain } from "node:net";
 import { describe, it } from "node:test";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { parseCertificatePem } from "@flotilla/pki";
-import { type CompliancePolicy, createMetrics, type Logger, noopLogger, until } from "@flotilla/runtime";
+import {
+  type CompliancePolicy,
+  createMetrics,
+  type Logger,
+  noopLogger,
+  type TlsPolicy,
+  until,
+} from "@flotilla/runtime";
 import type { ConnectionInjector } from "@grpc/grpc-js";
 import { createAuthority } from "./authority.fixture.ts";
 import { droppedConnections, type GrpcTlsOptions, serveGrpcTls } from "./grpc-tls.ts";
@@ -48,9 +55,11 @@ async function setUp(more: Partial<GrpcTlsOptions> = {}) {
   };
 }
 
+const chacha = { tlsCipherSuites: ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"] };
+
 /** Handshakes under each policy: what a client offers, and the protocol and suite that are agreed on; undefined: it is refused. */
 const handshakes: readonly [
-  CompliancePolicy,
+  CompliancePolicy | TlsPolicy,
   ConnectionOptions,
   readonly [protocol: string, suite: string] | undefined,
 ][] = [
@@ -65,12 +74,19 @@ const handshakes: readonly [
   ["pqc", { ecdhCurve: "X25519MLKEM768" }, ["TLSv1.3", "TLS_AES_128_GCM_SHA256"]],
   ["pqc", { ecdhCurve: "X25519" }, undefined],
   ["pqc", { maxVersion: "TLSv1.2" }, undefined],
+  [{ tlsMinVersion: "1.3" }, { maxVersion: "TLSv1.2" }, undefined],
+  [{ tlsMinVersion: "1.3" }, {}, ["TLSv1.3", "TLS_AES_256_GCM_SHA384"]],
+  [chacha, { maxVersion: "TLSv1.2" }, ["TLSv1.2", "ECDHE-ECDSA-CHACHA20-POLY1305"]],
+  [chacha, { maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-AES128-GCM-SHA256" }, undefined],
+  [chacha, {}, ["TLSv1.3", "TLS_AES_256_GCM_SHA384"]],
+  // As in istiod, the policy decides alone.
+  [{ compliancePolicy: "fips-140-2", tlsMinVersion: "1.3" }, {}, ["TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256"]],
 ];
 
-describe("COMPLIANCE_POLICY", () => {
-  for (const [compliance, offer, expected] of handshakes)
-    it(`${compliance || "none"}, a client with ${JSON.stringify(offer)}: ${expected?.join(" ") ?? "refused"}`, async () => {
-      await using it = await setUp({ compliance });
+describe("COMPLIANCE_POLICY, TLS_MIN_VERSION and TLS_CIPHER_SUITES", () => {
+  for (const [given, offer, expected] of handshakes)
+    it(`${JSON.stringify(given)}, a client with ${JSON.stringify(offer)}: ${expected?.join(" ") ?? "refused"}`, async () => {
+      await using it = await setUp({ policy: typeof given === "string" ? { compliancePolicy: given } : given });
       it.tls.reload(await authority.material(["a.test"]));
       const agreed = it.dial(offer).then((client) => [client.getProtocol(), client.getCipher().name]);
       if (expected === undefined) await assert.rejects(agreed, { code: /^ERR_SSL/ });

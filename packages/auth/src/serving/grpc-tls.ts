@@ -5,13 +5,13 @@
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type PeerCertificate, type TLSSocket, type Server as TlsServer } from "node:tls";
 import {
-  type CompliancePolicy,
   type Counter,
   type ListenOptions,
   type Logger,
   listen,
   type Metrics,
   serverTlsParameters,
+  type TlsPolicy,
 } from "@flotilla/runtime";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
@@ -27,7 +27,7 @@ export interface GrpcTlsOptions extends ListenOptions {
   readonly dropped?: Counter<"reason"> | undefined;
   readonly limits?: Partial<HandshakeLimits>;
   /** No restriction unless given. */
-  readonly compliance?: CompliancePolicy;
+  readonly policy?: TlsPolicy;
   /** How long calls may go on after the end was asked for. */
   readonly drainMs?: number;
 }
@@ -101,7 +101,7 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   await listen(listener.server, options);
   return {
     port: (listener.server.address() as AddressInfo).port,
-    reload: (next) => tls.setSecureContext(contextOf(next, options.compliance)),
+    reload: (next) => tls.setSecureContext(contextOf(next, options.policy)),
     [Symbol.asyncDispose]: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       listener.server.close(() => resolve());
@@ -119,12 +119,12 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
 
 /** Verifies client certificates where there are any; `onHandshake` is called for the refused ones too. */
 function createTlsServer(
-  { material, log, compliance }: Pick<GrpcTlsOptions, "material" | "log" | "compliance">,
+  { material, log, policy }: Pick<GrpcTlsOptions, "material" | "log" | "policy">,
   onHandshake: (socket: TLSSocket) => void,
   onConnection: (socket: TLSSocket) => void,
 ): TlsServer {
   const tls = createServer({
-    ...contextOf(material, compliance),
+    ...contextOf(material, policy),
     ALPNProtocols: ["h2"],
     requestCert: true,
     // Checked below: no certificate is allowed, a bad one is not.
@@ -163,6 +163,6 @@ function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-function contextOf({ keyPem, chainPem, rootsPem }: TlsMaterial, compliance: CompliancePolicy = "") {
-  return { ...serverTlsParameters(compliance), key: keyPem, cert: chainPem, ca: rootsPem };
+function contextOf({ keyPem, chainPem, rootsPem }: TlsMaterial, policy: TlsPolicy = {}) {
+  return { ...serverTlsParameters(policy), key: keyPem, cert: chainPem, ca: rootsPem };
 }

@@ -28,11 +28,6 @@ const none = (reason: string): FlagEffect => ({ type: "none", reason });
 
 const noScopes = "log lines carry their part and errors their stack";
 const notThrottled = "requests to the API server are not throttled; PILOT_STATUS_QPS bounds writes of statuses";
-const missingTls = (accepted: readonly string[]): FlagEffect => ({
-  ...{ type: "missing", accepted },
-  note: "ports take TLS 1.2 and 1.3 with the cipher suites of Node",
-});
-
 function flag(name: string, value: string | undefined, help: string, effect: FlagEffect): DiscoveryFlag {
   return { name, value, help, effect };
 }
@@ -85,8 +80,8 @@ export const discoveryFlags: readonly DiscoveryFlag[] = [
   }),
   flag("secureGRPCAddr", "HOST:PORT", "xDS with TLS", address("xdsTls", "XDS_HOST")),
   flag("shutdownDuration", "DURATION", "longest time for a graceful end", setting("SHUTDOWN_DURATION")),
-  flag("tls-cipher-suites", "NAMES", "cipher suites of TLS 1.2", missingTls([])),
-  flag("tls-min-version", "VERSION", "lowest version of TLS", missingTls(["1.2", "TLSv1_2"])),
+  flag("tls-cipher-suites", "NAMES", "cipher suites of TLS 1.2", setting("TLS_CIPHER_SUITES")),
+  flag("tls-min-version", "VERSION", "lowest version of TLS", setting("TLS_MIN_VERSION")),
   flag("tlsCertFile", "FILE", "certificate of the ports with TLS", setting("TLS_CERT_FILE")),
   flag("tlsKeyFile", "FILE", "its key", setting("TLS_KEY_FILE")),
   flag("vklog", "LEVEL", "verbosity of Go's client of Kubernetes", none("there is no such client here")),

@@ -39,7 +39,11 @@ const refused: readonly (readonly [name: string, given: FlagValues, says: RegExp
   ["one port of two flags", { grpcAddr: ":15012" }, /--grpcAddr and --secureGRPCAddr are both port 15012/],
   ["no address", { httpAddr: "8080" }, /--httpAddr=8080 is no address such as :15010/],
   ["no log level", { log_output_level: "all:loud" }, /--log_output_level=all:loud: loud is none of debug, info/],
-  ["what is not offered", { "tls-min-version": "1.3" }, /--tls-min-version=1.3 is not offered: ports take TLS 1.2/],
+  [
+    "what is not offered",
+    { log_target: "/tmp/log" },
+    /--log_target=\/tmp\/log is not offered: the log goes to the standard output/,
+  ],
   ["a registry that is gone", { registries: "Mock" }, /--registries=Mock is not offered: Kubernetes is read/],
 ];
 for (const [name, given, says] of refused)

@@ -1,5 +1,5 @@
 /** Tables of settings alone, for code that needs neither logs nor metrics. */
-export { complianceSetting } from "./compliance.ts";
+export { complianceSetting, tlsPortSettings } from "./compliance.ts";
 export { decimal, duration, flag, integer, list, oneOf, port, text, texts, url } from "./kinds.ts";
 export {
   describeSettings,

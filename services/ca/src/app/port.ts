@@ -34,12 +34,12 @@ export async function openPort(
   { settings, metrics, log }: CaService,
   { issuer, trust, active, material }: PortParts,
 ): Promise<CaPort> {
-  const { host, port, clientCertificateDir: directory, rootFile, compliancePolicy: compliance } = settings;
+  const { host, port, clientCertificateDir: directory, rootFile } = settings;
   const own = { ...issuer, trustDomain: () => trust.trustDomain, ttlMs: ownTtlMs };
   const first = await ownCertificate(material, own);
   if (directory !== undefined) await writeCertificateFiles(directory, first);
   const tls = await serveGrpcTls({
-    ...{ server: createGrpcServer(issuer), material: first, compliance, host, port, setting: "CA_PORT" },
+    ...{ server: createGrpcServer(issuer), material: first, policy: settings, host, port, setting: "CA_PORT" },
     log: log.child({ part: "tls" }),
     dropped: droppedConnections(metrics),
   });

@@ -1,9 +1,19 @@
 /** The settings of the API without Kubernetes. */
 import { caSettings } from "@flotilla/auth/serving";
-import { complianceSetting, defaultPorts, integer, list, port, type SettingsOf, text } from "@flotilla/runtime";
+import {
+  complianceSetting,
+  defaultPorts,
+  integer,
+  list,
+  port,
+  type SettingsOf,
+  text,
+  tlsPortSettings,
+} from "@flotilla/runtime";
 
 export const apiSettings = {
   ...complianceSetting,
+  ...tlsPortSettings,
   apiPort: port({
     env: "API_PORT",
     default: undefined,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "@flotilla/auth";
 import { createHttpServer, type HttpAnswer, readBody, sendText } from "@flotilla/http";
-import { type CompliancePolicy, type ListenOptions, type Logger, listen } from "@flotilla/runtime";
+import { type ListenOptions, type Logger, listen, type TlsPolicy } from "@flotilla/runtime";
 import { ApiError, statusOf } from "./api-error.ts";
 import type { KeyPair } from "./certificate.ts";
 
@@ -25,7 +25,7 @@ export type ApiReply =
 export interface ApiServerOptions extends ListenOptions {
   readonly keyPair: KeyPair;
   readonly log: Logger;
-  readonly compliance?: CompliancePolicy;
+  readonly policy?: TlsPolicy;
   /** @throws ApiError */
   readonly answer: (request: ApiRequest) => Promise<ApiReply>;
 }
@@ -41,10 +41,10 @@ const maxConnections = 2_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
-  const { keyPair, log, answer, compliance = "" } = options;
+  const { keyPair, log, answer, policy = {} } = options;
   const closing = new AbortController();
   const http = createHttpServer({
-    ...{ tls: { ...keyPair, compliance }, maxConnections, drainMs: 2_000 },
+    ...{ tls: { ...keyPair, policy }, maxConnections, drainMs: 2_000 },
     respond: (request, response) => respond(request, response, answer, closing.signal),
     failure: () => jsonOf(500, statusOf(new ApiError(500, "InternalError", "internal error"))),
     onFailure: (error, request) => log.error("request failed", { path: request.url, error }),
@@ -54,7 +54,7 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   const port = await listen(http.server, options);
   return {
     port,
-    reload: (next) => http.reload({ ...next, compliance }),
+    reload: (next) => http.reload({ ...next, policy }),
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       await http[Symbol.asyncDispose]();

@@ -152,8 +152,8 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   const following = followCertificate({ settings, certificate, log, onCertificate, onTrouble }, stop);
   const serving = async (): Promise<void> => {
     const keyPair = await orAborted(first, stop);
-    const { apiHost: host, apiPort: port = 0, compliancePolicy: compliance } = settings;
-    const at = { host, port, setting: "API_PORT", compliance };
+    const { apiHost: host, apiPort: port = 0 } = settings;
+    const at = { host, port, setting: "API_PORT", policy: settings };
     await using open = await serveApi({ ...at, keyPair: newest ?? keyPair, log, answer });
     server = open;
     url = `https://localhost:${open.port}`;

@@ -80,10 +80,10 @@ async function openPort(
   { answer, injection, onReady }: AdmissionParts,
   { shown, rule: clients, until }: PortParts,
 ): Promise<void> {
-  const { host, port, compliancePolicy: compliance } = settings;
+  const { host, port } = settings;
   await injection.first();
   const keyPair = await shown.next(stop);
-  const at = { host, port, setting: "WEBHOOK_PORT", compliance };
+  const at = { host, port, setting: "WEBHOOK_PORT", policy: settings };
   await using open = await serveHttps({ ...at, keyPair, log: log.child({ part: "https" }), clients, answer });
   shown.showOn(open);
   health.markReady();

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { createHttpServer, type HttpAnswer, readBody, type ServerTls, sendText } from "@flotilla/http";
-import { type CompliancePolicy, type ListenOptions, type Logger, listen } from "@flotilla/runtime";
+import { type ListenOptions, type Logger, listen, type TlsPolicy } from "@flotilla/runtime";
 import { type ClientRule, clientRefusal } from "./client-certificate.ts";
 
 export interface KeyPair {
@@ -29,7 +29,7 @@ export interface HttpsOptions extends ListenOptions {
   readonly answer: (request: HttpsRequest) => HttpsReply | Promise<HttpsReply>;
   /** How long answers may take after the end was asked for. */
   readonly drainMs?: number;
-  readonly compliance?: CompliancePolicy;
+  readonly policy?: TlsPolicy;
 }
 
 export interface HttpsServer extends AsyncDisposable {
@@ -85,6 +85,6 @@ async function handle(request: IncomingMessage, answer: HttpsOptions["answer"]):
   return answer({ method: request.method ?? "GET", path, contentType: request.headers["content-type"] ?? "", body });
 }
 
-function tlsOf(keyPair: KeyPair, { clients, compliance = "" }: HttpsOptions): ServerTls {
-  return { ...keyPair, compliance, asksClients: clients !== undefined, clientRootsPem: clients?.caPem() };
+function tlsOf(keyPair: KeyPair, { clients, policy = {} }: HttpsOptions): ServerTls {
+  return { ...keyPair, policy, asksClients: clients !== undefined, clientRootsPem: clients?.caPem() };
 }

@@ -25,7 +25,7 @@ export async function serveSecure(service: XdsService, { ads, identity }: Secure
     material: material.identity,
   });
   const listening = { host: settings.host, port: settings.tlsPort, setting: "XDS_TLS_PORT" };
-  const tls = { material: material.shown, compliance: settings.compliancePolicy, dropped: droppedConnections(metrics) };
+  const tls = { material: material.shown, policy: settings, dropped: droppedConnections(metrics) };
   const at = { ...listening, ...tls };
   await using port = await ads.serveTls(at, { authenticator: peers.authenticator, mode: "required" }, ca.methods);
   material.onChange(() => {

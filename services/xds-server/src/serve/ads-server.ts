@@ -99,7 +99,7 @@ export class AdsServer implements AsyncDisposable {
 
   /** `further`: methods of other services on the same port. */
   async serveTls(
-    at: Pick<GrpcTlsOptions, keyof ListenOptions | "material" | "dropped" | "compliance">,
+    at: Pick<GrpcTlsOptions, keyof ListenOptions | "material" | "dropped" | "policy">,
     authentication: StreamAuthentication | undefined,
     further: ReadonlyMap<string, Handler> = new Map(),
   ): Promise<AdsTlsPort> {

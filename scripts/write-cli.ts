@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commands } from "../packages/cli/src/commands.ts";
-import type { CommandDefinition } from "../packages/cli/src/parse/definition.ts";
+import { type CommandDefinition, optionText } from "../packages/cli/src/parse/definition.ts";
 import { exitCodes } from "../packages/cli/src/parse/terminal.ts";
 
 const file = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/cli.md");
@@ -50,17 +50,6 @@ function section({ name, operands, options, summary, details, examples, exitCode
     ...(own === undefined ? [] : [`| exit code | meaning |\n|---|---|\n${rows(Object.entries(own))}`]),
     ...(examples.length === 0 ? [] : [`Examples:\n\n${examples.map(exampleText).join("\n")}`]),
   ].join("\n\n");
-}
-
-function optionText({ help, initial, initialText, env, choices }: CommandDefinition["options"][string]): string {
-  const initially =
-    initialText ?? (typeof initial === "string" || typeof initial === "number" ? `${initial}` : undefined);
-  const notes = [
-    ...(choices === undefined ? [] : [choices.join(", ")]),
-    ...(initially === undefined ? [] : [`default ${initially}`]),
-    ...(env === undefined ? [] : [`environment ${env}`]),
-  ];
-  return notes.length === 0 ? help : `${help} (${notes.join("; ")})`;
 }
 
 function exampleText([line, purpose]: readonly [string, string]): string {

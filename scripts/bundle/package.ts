@@ -1,9 +1,19 @@
-/** Bundles the command line and the services into packages/cli/dist, which `npm pack` puts into the package. */
-import { cp } from "node:fs/promises";
+/** Bundles the command line and the services into packages/cli/dist, with manual pages, which `npm pack` puts into the package. */
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { commands } from "../../packages/cli/src/commands.ts";
+import { commandPage, overviewPage, pageName } from "../../packages/cli/src/manual/page.ts";
+import { packageVersion } from "../../packages/cli/src/parse/program.ts";
 import { bundle, projectRoot } from "./bundle.ts";
 import { imagePrograms } from "./image-programs.ts";
 
 const outDirectory = join(projectRoot, "packages/cli/dist");
 await bundle({ entries: imagePrograms, outDirectory });
 for (const name of ["LICENSE", "NOTICE"]) await cp(join(projectRoot, name), join(outDirectory, name));
+
+const manual = { version: packageVersion(), commands: commands.map(({ definition }) => definition) };
+const manDirectory = join(outDirectory, "man");
+await mkdir(manDirectory);
+await writeFile(join(manDirectory, "flotilla.1"), overviewPage(manual));
+for (const definition of manual.commands)
+  await writeFile(join(manDirectory, `${pageName(definition.name)}.1`), commandPage(definition, manual));

@@ -1,6 +1,8 @@
 /** `flotilla`: parses the command line, runs the command, turns failures into one line and an exit code. */
 import { CommanderError } from "commander";
 import { commands, groups } from "./commands.ts";
+import { candidateLines } from "./completion/complete.ts";
+import { completeWord } from "./completion/scripts.ts";
 import { reachCluster } from "./connection.ts";
 import { buildProgram, type Chosen } from "./parse/program.ts";
 import { type ExitCode, explainError, processTerminal, type Terminal } from "./parse/terminal.ts";
@@ -12,6 +14,11 @@ export async function run(
   terminal: Terminal = processTerminal(),
 ): Promise<ExitCode> {
   let failure: ExitCode = 1;
+  if (args[0] === completeWord) {
+    const words = args.slice(args[1] === "--" ? 2 : 1);
+    for (const line of candidateLines(words, { commands, groups })) terminal.print(line);
+    return 0;
+  }
   try {
     const chosen = parse(args, env, terminal);
     if (typeof chosen === "number") return chosen;
@@ -19,7 +26,8 @@ export async function run(
     failure = command.definition.failure ?? failure;
     const runCommand = await command.load();
     await using cluster = await reachCluster(chosen.options);
-    return await runCommand({ options: cluster.options, operands, env, terminal });
+    const definitions = commands.map((known) => known.definition);
+    return await runCommand({ options: cluster.options, operands, env, terminal, definitions });
   } catch (error) {
     const { code, text } = explainError(error);
     terminal.warn(`flotilla: ${text}`);

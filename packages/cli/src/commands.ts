@@ -7,6 +7,7 @@ import * as migration from "./definitions/migration.ts";
 import * as objects from "./definitions/objects.ts";
 import * as offline from "./definitions/offline.ts";
 import * as proxy from "./definitions/proxy.ts";
+import * as support from "./definitions/support.ts";
 import * as tags from "./definitions/tags.ts";
 import { version } from "./definitions/version.ts";
 import { type Command, command } from "./parse/definition.ts";
@@ -29,6 +30,9 @@ export const commands: readonly Command[] = [
   command(insight.history, async () => (await import("./commands/history.ts")).history),
   command(insight.explain, async () => (await import("./commands/explain.ts")).explain),
   command(insight.check, async () => (await import("./commands/check.ts")).check),
+  command(support.logs, async () => (await import("./commands/logs.ts")).logs),
+  command(support.top, async () => (await import("./commands/top.ts")).top),
+  command(support.bugReport, async () => (await import("./commands/bug-report.ts")).bugReport),
   command(insight.request, async () => (await import("./commands/request.ts")).request),
   command(migration.compare, async () => (await import("./commands/compare.ts")).compare),
   command(objects.apply, async () => (await import("./commands/apply.ts")).apply),
@@ -50,5 +54,7 @@ export const commands: readonly Command[] = [
   command(identity.certificate, async () => (await import("./commands/certificate.ts")).certificate),
   command(identity.token, async () => (await import("./commands/token.ts")).token),
   command(identity.keepTokens, async () => (await import("./commands/keep-tokens.ts")).keepTokens),
+  command(support.completion, async () => (await import("./commands/completion.ts")).completion),
+  command(support.man, async () => (await import("./commands/man.ts")).man),
   command(version, async () => (await import("./commands/version.ts")).version),
 ];

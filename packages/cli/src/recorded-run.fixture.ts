@@ -19,6 +19,8 @@ export async function recordRun(args: readonly string[], env: NodeJS.ProcessEnv 
     warn: (text) => {
       err += `${text}\n`;
     },
+    paint: (_, text) => text,
+    isInteractive: false,
   });
   return { code, out, err };
 }

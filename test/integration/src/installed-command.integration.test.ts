@@ -109,6 +109,8 @@ describe("the installed command", () => {
   it("shows its version and help", async () => {
     assert.match((await flotilla("version")).out, /^flotilla \d/);
     assert.match((await flotilla("gte")).err, /Did you mean get\?/);
+    const page = readFileSync(join(home, "node_modules/flotilla/dist/man/flotilla-ca-rotate.1"), "utf8");
+    assert.equal(page, (await flotilla("man", "ca", "rotate")).out);
   });
 
   it("serves in one process, and ends by a signal", { timeout: 180_000 }, async () => {

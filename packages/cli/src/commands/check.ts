@@ -6,6 +6,7 @@ import { portsFrom } from "../layout.ts";
 import { formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 import { packageVersion } from "../parse/program.ts";
+import type { Terminal } from "../parse/terminal.ts";
 import { portsFree } from "../supervise/ports-free.ts";
 
 export const check: Run<typeof definition> = async ({ options, terminal }) => {
@@ -16,7 +17,7 @@ export const check: Run<typeof definition> = async ({ options, terminal }) => {
       ? [await checkPorts()]
       : [...checkReplicas(replicas, packageVersion()), ...checkCertificates(await certificateFacts(options))]),
   ];
-  terminal.print(render(formatOf(options), results, describe));
+  terminal.print(render(formatOf(options), results, (all) => describe(all, terminal)));
   return results.some(({ state }) => state === "failed") ? 3 : 0;
 };
 
@@ -33,10 +34,11 @@ async function checkPorts(): Promise<CheckResult> {
 }
 
 const marks = { ok: "ok     ", warning: "warning", failed: "FAILED " } as const;
+const styles = { ok: "green", warning: "yellow", failed: "red" } as const;
 
-function describe(results: readonly CheckResult[]): string {
+function describe(results: readonly CheckResult[], { paint }: Pick<Terminal, "paint">): string {
   const lines = results.flatMap(({ name, state, detail, advice }) => [
-    `${marks[state]}  ${name}: ${detail}`,
+    `${paint(styles[state], marks[state])}  ${name}: ${detail}`,
     ...(advice === undefined ? [] : [`         ${advice}`]),
   ]);
   const count = (state: CheckResult["state"]) => results.filter((one) => one.state === state).length;

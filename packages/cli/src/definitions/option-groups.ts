@@ -13,6 +13,7 @@ export const workDir: OptionSpec<string> = {
   initialText: "~/.flotilla",
   env: "FLOTILLA_WORK_DIR",
   parse: (given) => resolve(given),
+  values: "directory",
   group: where,
 };
 
@@ -57,10 +58,10 @@ export const apiConnection = {
 export const namespace = text("-n, --namespace <NAMESPACE>", 'namespace of objects that name none; else "default"');
 export const allNamespaces = flag("-A, --all-namespaces", "objects of all namespaces");
 export const selector = text("-l, --selector <SELECTOR>", "label selector: app=web,tier!=db,env in (a,b)");
-export const file = list(
-  "-f, --file <FILE>",
-  "file or directory with objects in YAML or JSON; - is the standard input",
-);
+export const file = {
+  ...list("-f, --file <FILE>", "file or directory with objects in YAML or JSON; - is the standard input"),
+  values: "file",
+} as const;
 export const dryRun = flag("--dry-run", "check everything and show the outcome, change nothing");
 export const force = flag("--force", "take over fields that another writer owns");
 

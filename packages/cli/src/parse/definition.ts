@@ -12,6 +12,8 @@ export interface OptionSpec<Value> {
   /** Environment variable that replaces the default. */
   readonly env?: string;
   readonly choices?: readonly string[];
+  /** Names of the file system that shells complete. */
+  readonly values?: "file" | "directory";
   /** Absent for flags. @throws InvalidArgumentError of commander */
   parse?(text: string, previous: Value): Value;
   /** Heading in the help: options of one heading mean the same in every command. */
@@ -23,6 +25,8 @@ export interface OperandSpec<Value> {
   readonly syntax: string;
   readonly help: string;
   readonly initial: Value;
+  /** Words that shells complete. */
+  readonly values?: readonly string[];
 }
 
 /** By the name that commander gives the option: `workDir` for `--work-dir`. */
@@ -64,6 +68,8 @@ export interface Invocation<Definition extends CommandDefinition> {
   readonly operands: ValuesOf<Definition["operands"]>;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
+  /** Those of all commands. */
+  readonly definitions: readonly CommandDefinition[];
 }
 
 export type Run<Definition extends CommandDefinition> = (invocation: Invocation<Definition>) => Promise<ExitCode>;
@@ -72,6 +78,18 @@ export type Run<Definition extends CommandDefinition> = (invocation: Invocation<
 export interface Command {
   readonly definition: CommandDefinition;
   readonly load: () => Promise<Run<CommandDefinition>>;
+}
+
+/** An option's sentence with its values, default and environment variable, for pages. */
+export function optionText({ help, initial, initialText, env, choices }: OptionSpec<unknown>): string {
+  const initially =
+    initialText ?? (typeof initial === "string" || typeof initial === "number" ? `${initial}` : undefined);
+  const notes = [
+    ...(choices === undefined ? [] : [choices.join(", ")]),
+    ...(initially === undefined ? [] : [`default ${initially}`]),
+    ...(env === undefined ? [] : [`environment ${env}`]),
+  ];
+  return notes.length === 0 ? help : `${help} (${notes.join("; ")})`;
 }
 
 export function define<const Options extends OptionTable, const Operands extends OperandTable>(

@@ -43,7 +43,7 @@ export function choice<const Choice extends string>(
 
 /** Relative to the directory in which the command was started. */
 export function path(flags: string, help: string): OptionSpec<string | undefined> {
-  return { flags, help, initial: undefined, parse: (given) => resolve(given) };
+  return { flags, help, initial: undefined, parse: (given) => resolve(given), values: "file" };
 }
 
 export function existing(flags: string, help: string, what: "file" | "directory"): OptionSpec<string | undefined> {
@@ -54,7 +54,7 @@ export function existing(flags: string, help: string, what: "file" | "directory"
       throw new InvalidArgumentError(`${resolve(given)} is not a ${what}.`);
     return resolve(given);
   };
-  return { flags, help, initial: undefined, parse };
+  return { flags, help, initial: undefined, parse, values: what };
 }
 
 /** A whole number within bounds. */
@@ -77,6 +77,11 @@ export function optionalCount(
 /** `30s`, `500ms`, `2m`, `1h`; the value is in milliseconds. */
 export function duration(flags: string, help: string, initial: string): OptionSpec<number> {
   return { flags, help, initial: durationMs(initial), initialText: initial, parse: durationMs };
+}
+
+/** As `duration`; undefined where it is not given. */
+export function optionalDuration(flags: string, help: string): OptionSpec<number | undefined> {
+  return { flags, help, initial: undefined, parse: durationMs };
 }
 
 export function required(name: string, help: string): OperandSpec<string> {

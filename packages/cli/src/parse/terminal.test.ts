@@ -43,6 +43,19 @@ describe("the terminal of the process", () => {
     assert.deepEqual(written, ["out", "a\n", "out", "b", "err", "c\n"]);
   });
 
+  it("colours nothing for a pipe or under NO_COLOR, and what FORCE_COLOR asks for", async () => {
+    const module = fileURLToPath(new URL("terminal.ts", import.meta.url));
+    const source = `import { processTerminal } from ${JSON.stringify(module)}; const t = processTerminal(); t.print(t.paint("red", "x"));`;
+    const written = async (env: NodeJS.ProcessEnv) => {
+      const { NO_COLOR: _, FORCE_COLOR: __, ...others } = process.env;
+      const options = { env: { ...others, ...env } };
+      return (await promisify(execFile)(process.execPath, ["--input-type=module", "-e", source], options)).stdout;
+    };
+    assert.equal(await written({}), "x\n");
+    assert.equal(await written({ NO_COLOR: "1" }), "x\n");
+    assert.equal(await written({ FORCE_COLOR: "1" }), "\u001b[31mx\u001b[39m\n");
+  });
+
   it("ends without a word when its reader closes the pipe", async () => {
     const module = fileURLToPath(new URL("terminal.ts", import.meta.url));
     const source = `import { endWithReader } from ${JSON.stringify(module)}; endWithReader(); setInterval(() => console.log("y".repeat(9999)), 1);`;

@@ -1,4 +1,5 @@
 /** How a command prints and how it ends: output streams, and exit codes that have one meaning in every command. */
+import { styleText } from "node:util";
 import { hostFailure } from "@flotilla/runtime";
 import { CliError, type CliErrorCode } from "../errors.ts";
 
@@ -10,13 +11,22 @@ export interface Terminal {
   write(text: string): void;
   /** Writes a line to the standard error. */
   warn(text: string): void;
+  /** Colours a text where the output is a terminal and NO_COLOR is not set. */
+  paint(style: Style, text: string): string;
+  /** The output is a terminal: it may be drawn again in place. */
+  readonly isInteractive: boolean;
 }
+
+export type Style = "dim" | "yellow" | "red" | "cyan" | "green";
 
 export function processTerminal(): Terminal {
   return {
     print: (text) => void process.stdout.write(`${text}\n`),
     write: (text) => void process.stdout.write(text),
     warn: (text) => void process.stderr.write(`${text}\n`),
+    // Node asks the stream, NO_COLOR and FORCE_COLOR.
+    paint: (style, text) => styleText(style, text, { stream: process.stdout }),
+    isInteractive: process.stdout.isTTY === true,
   };
 }
 

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { until } from "@flotilla/runtime";
+import { run } from "../command-line.ts";
+import { GrowingFile } from "../logs/log-files.ts";
+import { recordRun } from "../recorded-run.fixture.ts";
+
+const workDir = mkdtempSync(join(tmpdir(), "flotilla-logs-"));
+const file = (replica: string) => join(workDir, "logs", `${replica}.log`);
+const logLine = (level: string, second: number, msg: string) =>
+  `${JSON.stringify({ level, time: `2026-01-01T00:00:0${second}.000Z`, service: "x", msg })}\n`;
+const show = (...args: readonly string[]) => recordRun(["logs", "--work-dir", workDir, ...args]);
+
+describe("flotilla logs", () => {
+  before(() => {
+    mkdirSync(join(workDir, "logs"));
+    writeFileSync(file("ca"), logLine("info", 1, "first") + logLine("error", 4, "last"));
+    writeFileSync(file("xds-server-2"), logLine("debug", 2, "second") + logLine("warn", 3, "third"));
+  });
+  after(() => rmSync(workDir, { recursive: true }));
+
+  const cases: readonly (readonly [args: readonly string[], expected: readonly string[]])[] = [
+    [[], ["first", "second", "third", "last"]],
+    [["ca"], ["first", "last"]],
+    [["xds-server"], ["second", "third"]],
+    [
+      ["--level", "warn"],
+      ["third", "last"],
+    ],
+    [["--tail", "1"], ["last"]],
+    [["--tail", "0"], []],
+    [["--since", "1h"], []],
+  ];
+  for (const [args, expected] of cases)
+    it(`shows the chosen lines in order of time: ${args.join(" ")}`, async () => {
+      const { code, out } = await show(...args);
+      assert.equal(code, 0);
+      assert.deepEqual(out.match(/first|second|third|last/g) ?? [], expected);
+    });
+
+  it("hands over lines as they were written", async () => {
+    const { out } = await show("ca", "-o", "json");
+    assert.deepEqual(
+      out
+        .trim()
+        .split("\n")
+        .map((text) => JSON.parse(text).msg),
+      ["first", "last"],
+    );
+  });
+
+  it("names the directory where a log is missing", async () => {
+    const { code, err } = await show("webhook");
+    assert.equal(code, 1);
+    assert.match(err, /logs has no log of webhook: flotilla up writes them/);
+  });
+
+  it("follows files, and ends by a signal", async () => {
+    let out = "";
+    const print = (text: string) => {
+      out += `${text}\n`;
+    };
+    const terminal = {
+      print,
+      write: print,
+      warn: print,
+      paint: (_: string, text: string) => text,
+      isInteractive: false,
+    };
+    const ended = run(["logs", "-f", "--tail", "0", "--work-dir", workDir], {}, terminal);
+    let count = 0;
+    await until(
+      () => {
+        appendFileSync(file("ca"), logLine("info", 5, `added-${count++}`));
+        return /added-\d/.test(out);
+      },
+      { withinMs: 20_000, what: "the added line" },
+    );
+    process.emit("SIGTERM");
+    assert.equal(await ended, 0);
+    assert.doesNotMatch(out, /first/);
+  });
+});
+
+describe("a file that grows", () => {
+  it("is read by whole lines, from its begin where it became shorter", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "growing-")), "x.log");
+    writeFileSync(path, "one\ntw");
+    const growing = new GrowingFile(path);
+    assert.deepEqual(await growing.readLines(), ["one"]);
+    appendFileSync(path, "ö\nthree\n");
+    assert.deepEqual(await growing.readLines(), ["twö", "three"]);
+    writeFileSync(path, "new\n");
+    assert.deepEqual(await growing.readLines(), ["new"]);
+    rmSync(path);
+  });
+});

@@ -1,6 +1,7 @@
 /**
- * `pnpm fuzz [TARGET…] [--minutes N | --seconds N] [--inputs N] [--seed N]`: readers of what strangers send, on inputs made of kept ones.
- * An input that fails is kept in scripts/fuzz/corpus and named. Without options each target has 3 seconds, as in CI.
+ * `pnpm fuzz [TARGET…] [--minutes N | --seconds N] [--inputs N] [--seed N] [--keep N]`: readers of what strangers send, on inputs made of
+ * kept ones and of those that reached new code. An input that fails is kept in scripts/fuzz/corpus and named; so are, with `--keep`, as many that
+ * reached new code. Without options each target has 100,000 inputs or 20 seconds; CI gives it 3.
  */
 import { parseArgs } from "node:util";
 import { keepInput } from "./fuzz/corpus.ts";
@@ -9,7 +10,7 @@ import { fuzzTargets } from "./fuzz/targets.ts";
 
 const text = { type: "string" } as const;
 const { values, positionals } = parseArgs({
-  options: { minutes: text, seconds: text, inputs: text, seed: text },
+  options: { minutes: text, seconds: text, inputs: text, seed: text, keep: text },
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !fuzzTargets.some((target) => target.name === name));
@@ -19,17 +20,19 @@ if (unknown.length > 0) {
   );
   process.exit(2);
 }
-const seconds = values.minutes === undefined ? numberOf(values.seconds, 3) : 60 * numberOf(values.minutes, 1);
+const seconds = values.minutes === undefined ? numberOf(values.seconds, 20) : 60 * numberOf(values.minutes, 1);
 const limits = {
   seconds,
   seed: numberOf(values.seed, 1),
-  maxInputs: numberOf(values.inputs, Number.MAX_SAFE_INTEGER),
+  maxInputs: numberOf(values.inputs, values.minutes === undefined ? 100_000 : Number.MAX_SAFE_INTEGER),
 };
 let failed = 0;
 const chosen = fuzzTargets.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 for (const target of chosen) {
-  const { inputs, slowestMs, failure } = await runTarget(target, limits);
-  process.stdout.write(`${target.name}: ${inputs} inputs, the slowest ${slowestMs.toFixed(1)} ms\n`);
+  const { inputs, slowestMs, failure, reached, functions } = await runTarget(target, limits);
+  const found = `${reached.length} reached new code, ${functions} functions ran`;
+  process.stdout.write(`${target.name}: ${inputs} inputs, the slowest ${slowestMs.toFixed(1)} ms; ${found}\n`);
+  for (const input of reached.slice(0, numberOf(values.keep, 0))) keepInput(target.name, input, "reached");
   if (failure === undefined) continue;
   failed++;
   const kept = failure.input.length > 0 ? ` ${keepInput(target.name, failure.input)}` : "";

@@ -14,11 +14,11 @@ export function keptInputs(target: string): readonly Buffer[] {
     .map((name) => readFileSync(join(directory, name)));
 }
 
-/** The file's name. */
-export function keepInput(target: string, input: Buffer): string {
+/** The file's name. @param why it is kept: it failed, or reached new code */
+export function keepInput(target: string, input: Buffer, why: "found" | "reached" = "found"): string {
   const directory = join(root, target);
   mkdirSync(directory, { recursive: true });
-  const name = `found-${createHash("sha256").update(input).digest("hex").slice(0, 12)}`;
+  const name = `${why}-${createHash("sha256").update(input).digest("hex").slice(0, 12)}`;
   writeFileSync(join(directory, name), input);
   return `scripts/fuzz/corpus/${target}/${name}`;
 }

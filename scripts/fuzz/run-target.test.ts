@@ -1,9 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runInThisContext } from "node:vm";
 import { mutate, randomOf } from "./mutate.ts";
 import { type FuzzTarget, runTarget } from "./run-target.ts";
 import { fuzzTargets } from "./targets.ts";
 
+/** Counts as code of ours, by the name of its script. */
+const readMagic = runInThisContext(
+  `(text) => {
+    if (text[0] !== "a") return;
+    if (text[1] !== "b") return void 1;
+    if (text[2] !== "c") return void 2;
+    if (text[3] !== "d") return void 3;
+    throw new TypeError("all four");
+  }`,
+  { filename: "/packages/magic.js" },
+) as (text: string) => void;
 const limits = { seed: 1, seconds: 60, maxInputs: 3_000 };
 const corpus = [Buffer.from("good"), Buffer.from("other")];
 const aTarget = (run: FuzzTarget["run"]): FuzzTarget => ({
@@ -46,6 +58,19 @@ describe("a run", () => {
     );
     assert.match(failure?.reason ?? "", /^TypeError: not promised/);
     assert.ok(failure?.input.includes("word"));
+  });
+
+  it("changes inputs further that reach new code: four bytes are found one after the other", async () => {
+    const { failure, reached } = await runTarget(
+      {
+        ...aTarget((input) => readMagic(input.toString("latin1"))),
+        words: ["a", "b", "c", "d"],
+        corpus: [Buffer.from("x")],
+      },
+      { ...limits, maxInputs: 60_000 },
+    );
+    assert.match(failure?.reason ?? "", /all four/);
+    assert.ok(reached.length >= 3);
   });
 
   it("finds an input that takes too long", async () => {

@@ -77,7 +77,7 @@ async function ownPlane(): Promise<Measured> {
     await startControlPlane({
       options: {
         ...{ embedded: false, config: undefined, mesh: undefined, networks: undefined, workDir },
-        settings: { ...(env as Record<string, string>), ...given, LOG_LEVEL: "warn" },
+        settings: { ...(env as Record<string, string>), ...given, LOG_LEVEL: env["LOG_LEVEL"] ?? "warn" },
         firstPort: await freePorts(20),
       },
       logs: "files",

@@ -5,7 +5,6 @@
 import {
   type Config,
   isIpAddress,
-  isWildcard,
   type Labels,
   ownValue,
   type Workload,
@@ -111,9 +110,8 @@ export function workloadsOfServiceEntry(entry: Config, context: EndpointContext)
 }
 
 function namedEndpoints({ endpoints = [], hosts = [], resolution }: ServiceEntrySpec) {
-  const own = hosts.filter((host) => !isWildcard(host));
-  const isByName = resolution === "DNS" || resolution === "DNS_ROUND_ROBIN";
-  if (endpoints.length === 0 && isByName) return own.map((address): EntryEndpoint => ({ address, hosts: [address] }));
+  const isByName = resolution === "DNS" || resolution === "DNS_ROUND_ROBIN" || resolution === "DYNAMIC_DNS";
+  if (endpoints.length === 0 && isByName) return hosts.map((address): EntryEndpoint => ({ address, hosts: [address] }));
   return endpoints.map((endpoint): EntryEndpoint => ({ ...endpoint, hosts }));
 }
 

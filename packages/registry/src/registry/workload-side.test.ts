@@ -117,3 +117,9 @@ test("a machine is a workload with its own labels and ports", () => {
     { own: [], hostname: "vm.example", labels: { app: "vm" }, ports: { http: 8080 } },
   );
 });
+
+test("of a ServiceEntry whose hosts are resolved as requests come, each host is a workload, wildcards too", () => {
+  const spec = { hosts: ["*.wild.example"], resolution: "DYNAMIC_DNS", ports: [{ number: 80, name: "http" }] };
+  const { hostname, addresses: none, memberOf } = only(ambientRegistry().apply([entry(spec)]).changes);
+  assert.deepEqual([hostname, none, memberOf?.length], ["*.wild.example", [], 1]);
+});

@@ -195,7 +195,7 @@ class Session implements ProxySession {
   #provenSubject(): Subject {
     const subject = this.#subject.value;
     const known = this.#proven;
-    if (known?.proxy === subject.proxy && known.targets === subject.targets) return known;
+    if (known !== undefined && isSameStanding(known, subject)) return known;
     this.#proven = { ...subject, isProven: true };
     return this.#proven;
   }
@@ -210,8 +210,7 @@ class Session implements ProxySession {
     const { verdict } = this.#account;
     if (verdict === undefined) return undefined;
     const known = this.#reviewed;
-    const isSame = known?.proxy === subject.proxy && known.targets === subject.targets;
-    if (isSame && known.secretAccess === verdict) return known;
+    if (known?.secretAccess === verdict && isSameStanding(known, subject)) return known;
     this.#reviewed = { ...subject, secretAccess: verdict };
     return this.#reviewed;
   }
@@ -244,6 +243,10 @@ class Session implements ProxySession {
     this.#watched = undefined;
     before.release();
   }
+}
+
+function isSameStanding(a: Subject, b: Subject): boolean {
+  return a.proxy === b.proxy && a.targets === b.targets && a.locality === b.locality;
 }
 
 /** One list for the same results. */

@@ -14,7 +14,7 @@ import { decodeSpec } from "../snapshot/config-specs.ts";
 import { type Features, featureNames } from "../snapshot/features.ts";
 import { rowIndexes } from "../snapshot/indexes/index.ts";
 import { defaultMesh } from "../snapshot/mesh.ts";
-import { proxyTargets } from "../snapshot/proxy-targets.ts";
+import { proxyStanding } from "../snapshot/proxy-targets.ts";
 import { keys } from "../snapshot/row-index.ts";
 import type { Subject } from "../snapshot/subject.ts";
 import type { ViewQuery } from "../snapshot/view.ts";
@@ -51,22 +51,25 @@ export class Core {
 
   /** What computations may ask about a proxy, as the world is now. */
   subjectOf(proxy: Proxy): Subject {
-    const targets = this.#graph.evaluate(proxyTargets, undefined, { proxy, targets: [] });
-    return { proxy, targets };
+    return { proxy, ...this.#graph.evaluate(proxyStanding, undefined, { proxy, targets: [] }) };
   }
 
   /** `onStale` is called when `subjectOf` may have another answer for the proxy. */
   observeSubject(proxy: Proxy, onStale: () => void): Observation<Subject> {
-    const targets = this.#graph.observe(proxyTargets, undefined, { proxy, targets: [] }, onStale);
-    let subject: Subject = { proxy, targets: targets.value };
+    const standing = this.#graph.observe(proxyStanding, undefined, { proxy, targets: [] }, onStale);
+    let of = standing.value;
+    let subject: Subject = { proxy, ...of };
     return {
       get value() {
-        if (subject.targets !== targets.value) subject = { proxy, targets: targets.value };
+        if (of !== standing.value) {
+          of = standing.value;
+          subject = { proxy, ...of };
+        }
         return subject;
       },
-      identity: targets.identity,
-      again: targets.again,
-      release: targets.release,
+      identity: standing.identity,
+      again: standing.again,
+      release: standing.release,
     };
   }
 

@@ -24,6 +24,12 @@ export const ambientFeatures = {
     sentence:
       "With ambient: ztunnels are sent a policy for each workload behind a waypoint that allows the waypoint's identity, so that without other ALLOW policies it is called through its waypoint alone.",
   }),
+  layeredWaypointPolicies: flag({
+    env: "ENABLE_LAYERED_WAYPOINT_AUTHORIZATION_POLICIES",
+    default: false,
+    sentence:
+      "Waypoints decide on tunnels by AuthorizationPolicies that select their pods, as far as these ask for connections.",
+  }),
   sendHbone: flag({
     env: "PILOT_ENABLE_SENDING_HBONE",
     default: true,

@@ -35,7 +35,7 @@ export const facets = {
   secretAccess: facet<SecretAccess | undefined>("secret-access", ({ secretAccess }) => secretAccess),
   isProven: facet<boolean>("is-proven", ({ isProven }) => isProven === true),
   serviceAccount: facet<string>("service-account", ({ proxy }) => proxy.serviceAccount),
-  locality: facet<Locality>("locality", ({ proxy }) => proxy.locality),
+  locality: facet<Locality>("locality", ({ proxy, locality }) => locality ?? proxy.locality),
   id: facet<string>("id", ({ proxy }) => proxy.id),
   addresses: facet<readonly string[]>("addresses", ({ proxy }) => proxy.ipAddresses),
   ipMode: facet<IpMode>("ip-mode", ({ proxy }) => ipModeOf(proxy.ipAddresses)),

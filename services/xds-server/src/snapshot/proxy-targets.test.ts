@@ -31,3 +31,18 @@ test("of a host that a ServiceEntry has too, a pod stands for the ports of the S
     { namespace: "n", hostname: service.hostname, port: 80, portName: "http", targetPort: 8080 },
   ]);
 });
+
+test("a proxy is where its registry has it, else where its labels or its own words say", () => {
+  const service = aService("a", "n");
+  const core = aMesh(service);
+  const key = { shard: "Kubernetes/Kubernetes", namespace: "n", hostname: service.hostname };
+  const labels = { "topology.kubernetes.io/region": "r2", "topology.kubernetes.io/zone": "z2" };
+  const [plain, labelled] = [aSidecar("n"), aSidecar("n", { LABELS: labels })];
+  assert.equal(core.subjectOf(plain).locality, undefined);
+  assert.deepEqual(core.subjectOf(labelled).locality, { region: "r2", zone: "z2", subzone: "" });
+  core.apply([{ type: "endpoints", op: "put", key, value: [{ ...endpoint, locality: "r1/z1" }] }]);
+  for (const proxy of [plain, labelled])
+    assert.deepEqual(core.subjectOf(proxy).locality, { region: "r1", zone: "z1", subzone: "" });
+  const elsewhere = aSidecar("n", { CLUSTER_ID: "another" });
+  assert.equal(core.subjectOf(elsewhere).locality, undefined, "an address of another cluster is another pod");
+});

@@ -1,11 +1,11 @@
 /**
- * The service ports a proxy stands for, the oldest service's first and each in the order of its ports: of several on one
+ * What registries know of a proxy: where it is, and the service ports it stands for, the oldest service's first and each in the order of its ports: of several on one
  * workload port the first counts. Services of Kubernetes are found by their selectors; for WorkloadEntries, Services without
  * selectors and all other registries the endpoints at the proxy's addresses say. Observed per proxy outside of any view,
  * because the answer is part of what a view asks its proxy (facets.ts).
  */
-import { compareText, type PodPort, type Service } from "@flotilla/model";
-import type { ServiceTarget } from "./subject.ts";
+import { compareText, type Locality, type PodPort, type Service } from "@flotilla/model";
+import type { ServiceTarget, Subject } from "./subject.ts";
 import { query, type View } from "./view.ts";
 
 export const proxyTargets = query<readonly ServiceTarget[]>(
@@ -33,6 +33,44 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
+
+const topology = {
+  region: "topology.kubernetes.io/region",
+  zone: "topology.kubernetes.io/zone",
+  subzone: "topology.istio.io/subzone",
+} as const;
+
+/**
+ * Where a pod is by its node, or by its labels: agents outside of clouds do not know it, so that istiod asks the registry first. Known
+ * of pods with an endpoint.
+ */
+const proxyLocality = query<Locality | undefined>(
+  "proxy-locality",
+  (view) => {
+    const { namespace, clusterId } = view.proxy;
+    for (const address of view.proxy.addresses) {
+      for (const use of view.address(address)) {
+        if (use.namespace !== namespace || use.shard !== `Kubernetes/${clusterId}`) continue;
+        const own = view
+          .endpoints(use)
+          .get(use.shard)
+          ?.find(({ addresses }) => addresses.includes(address));
+        const [region = "", zone = "", subzone = ""] = own?.locality.split("/") ?? [];
+        if (region !== "") return { region, zone, subzone };
+      }
+    }
+    const label = (name: string) => view.proxy.label(name) ?? "";
+    const [region, zone, subzone] = [label(topology.region), label(topology.zone), label(topology.subzone)];
+    return region + zone + subzone === "" ? undefined : { region, zone, subzone };
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** What the registries know of a proxy. */
+export const proxyStanding = query<Pick<Subject, "targets" | "locality">>("proxy-standing", (view) => {
+  const locality = view.read(proxyLocality);
+  return { targets: view.read(proxyTargets), ...(locality && { locality }) };
+});
 
 interface EndpointTarget extends DatedTarget {
   readonly shard: string;

@@ -1,10 +1,12 @@
 /** A connected proxy as computations see it: what it said of itself, and which services it stands for. */
-import type { Proxy } from "@flotilla/model";
+import type { Locality, Proxy } from "@flotilla/model";
 
 export interface Subject {
   readonly proxy: Proxy;
   /** The service ports this proxy answers, in the order in which inbound configuration is built. */
   readonly targets: readonly ServiceTarget[];
+  /** Where its registry has its workload; absent where none does, so that what it said of itself counts. */
+  readonly locality?: Locality;
   /** Whether the account that the caller proved may read Secrets of its namespace; undefined where nobody decides that. */
   readonly secretAccess?: SecretAccess;
   /** The caller proved who it is, over TLS: secrets that the objects of its namespace name may be sent to it. */

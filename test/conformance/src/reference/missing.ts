@@ -15,7 +15,6 @@ export const missing: NamesByKind<Readonly<Record<string, string>>> = {
     ENABLE_100_CONTINUE_HEADERS: defaulted,
     ENABLE_GATEWAY_API_INFERENCE_EXTENSION: "InferencePools are followed where their definition is installed",
     ENABLE_HCM_INTERNAL_NETWORKS: defaulted,
-    ENABLE_LAYERED_WAYPOINT_AUTHORIZATION_POLICIES: waypoints,
     ENABLE_LEADER_ELECTION: "replicas always elect one for each duty",
     ENABLE_PROXY_FIND_POD_BY_IP: "pods are found by their name",
     ENABLE_SELECTOR_BASED_K8S_GATEWAY_POLICY: defaulted,

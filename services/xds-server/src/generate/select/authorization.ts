@@ -1,12 +1,13 @@
 /** What carries out a workload's policies, on requests and on connections. */
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import { authorizationPolicies } from "../../snapshot/scope/authn.ts";
-import type { PolicySubject } from "../../snapshot/scope/policy-targets.ts";
+import { authorizationPolicies, authorizationPoliciesByNamespace } from "../../snapshot/scope/authn.ts";
+import { attachedPolicies, type PolicySubject } from "../../snapshot/scope/policy-targets.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import {
   authorizationHttpFilters,
   authorizationNetworkFilters,
+  connectionRulesAsHttpFilters,
   customProvider,
 } from "../envoy/filters/authz/filters.ts";
 import type { CallersBy } from "../envoy/filters/authz/rule.ts";
@@ -28,6 +29,20 @@ export const authorizationFilters = query<AuthorizationFilters, PolicySubject>(
 export const tunnelAuthorizationFilters = query<AuthorizationFilters>("tunnel-authorization-filters", (view) =>
   filtersOf(view, "", "tunnel"),
 );
+
+/**
+ * Of a waypoint, before what is within its tunnels: the policies that a workload with its labels would have, of which what asks for
+ * connections counts (ENABLE_LAYERED_WAYPOINT_AUTHORIZATION_POLICIES).
+ */
+export const layeredAuthorizationFilters = query<readonly HttpFilter[]>("layered-authorization-filters", (view) => {
+  if (view.proxy.type !== "waypoint" || !view.feature("layeredWaypointPolicies")) return [];
+  const namespaces = [...new Set([view.mesh.rootNamespace, view.proxy.namespace])];
+  const all = namespaces.flatMap((namespace) => view.row(authorizationPoliciesByNamespace, namespace));
+  return connectionRulesAsHttpFilters({
+    policies: attachedPolicies(view, all),
+    ...{ trustDomains: view.read(trustDomains), authorizer: undefined, callersBy: "certificate" },
+  });
+});
 
 function filtersOf(view: View, subject: PolicySubject, callersBy: CallersBy): AuthorizationFilters {
   const policies = view.read(authorizationPolicies, subject);

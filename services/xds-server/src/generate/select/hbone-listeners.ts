@@ -12,6 +12,7 @@ import {
 import type { TunnelTls } from "../envoy/hbone/hbone-tls.ts";
 import type { AccessLogs, ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "./access-log.ts";
+import { layeredAuthorizationFilters } from "./authorization.ts";
 import { meshPeers, remoteTunnels, textFactory, tunnelPeerMetadata } from "./hbone.ts";
 import { listenerTraits } from "./listener-traits.ts";
 
@@ -21,12 +22,15 @@ export interface TunnelListenerInputs {
   readonly traits: Pick<ListenerTraits, "wildcardAddress" | "extraAddresses">;
   readonly logs: AccessLogs;
   readonly tls: TunnelTls;
+  readonly authorization: readonly HttpFilter[];
   readonly peerMetadata: HttpFilter | undefined;
   readonly textFactory: string;
   readonly network: string;
   /** Kind of the proxy, for gateways of other networks. */
   readonly source: string;
 }
+
+const noFilters: readonly HttpFilter[] = [];
 
 const names: ReadonlySet<string> = new Set([
   "connect_terminate",
@@ -52,6 +56,7 @@ export function selectTunnelListener(view: View, name: string): TunnelListenerIn
     traits: view.read(addressTraits),
     logs: view.read(accessLogs, endsTunnels || view.proxy.type === "waypoint" ? "inbound" : "outbound"),
     tls: { peers: view.read(meshPeers), compliance: view.feature("compliancePolicy") },
+    authorization: endsTunnels ? view.read(layeredAuthorizationFilters) : noFilters,
     peerMetadata: endsTunnels ? view.read(tunnelPeerMetadata) : undefined,
     textFactory: textFactory(view),
     network: name === "inner_connect_originate" ? view.proxy.network : "",
@@ -82,6 +87,7 @@ export function buildTunnelListener({ name, traits, logs, ...inputs }: TunnelLis
         extraAddresses: traits.extraAddresses,
         logs,
         tls: inputs.tls,
+        authorization: inputs.authorization,
         peerMetadata: inputs.peerMetadata,
         textFactory: inputs.textFactory,
       });

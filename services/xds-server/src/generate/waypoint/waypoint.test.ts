@@ -1,7 +1,7 @@
 /** What a waypoint is sent: the services that are bound to it, each with the routes and policies of its own. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Config, parseNode } from "@flotilla/model";
+import { type Config, parseNode, type Workload } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { Core } from "../../app/core.ts";
 import { parseFeatures } from "../../snapshot/features.ts";
@@ -31,13 +31,30 @@ const cart = aService("cart", "shop", { labels, ...vips("10.96.0.2") });
 const free = aService("free", "shop", vips("10.96.0.3"));
 
 function aWaypointMesh(...configs: readonly Config[]): Core {
-  const core = new Core({ features: parseFeatures({ PILOT_ENABLE_AMBIENT: "true" }) });
+  return aMeshWith({}, ...configs);
+}
+
+function aMeshWith(env: Readonly<Record<string, string>>, ...configs: readonly Config[]): Core {
+  const core = new Core({ features: parseFeatures({ PILOT_ENABLE_AMBIENT: "true", ...env }) });
   apply(core, gateway, web, cart, free, ...configs);
   const { namespace, hostname } = web;
   const key = { shard: "Kubernetes/Kubernetes", namespace, hostname };
   core.apply([{ type: "endpoints", op: "put", key, value: [anEndpoint("10.0.0.1", { takesHbone: true })] }]);
   return core;
 }
+
+const aWorkload: Workload = {
+  ...{ kind: "Pod", name: "p", namespace: "shop", workloadName: "p", addresses: ["10.0.0.1"], labels },
+  ...{
+    network: "",
+    locality: "",
+    clusterId: "Kubernetes",
+    serviceAccount: "p",
+    isReady: true,
+    tunnel: "hbone",
+    ports: {},
+  },
+};
 
 function chains(core: Core): readonly { readonly name: string; readonly filters: readonly JsonObject[] }[] {
   return (resourceOf(core, waypoint, typeUrl.listener, "main_internal")?.["filterChains"] ?? []) as never;
@@ -93,6 +110,47 @@ describe("a waypoint", () => {
     const core = aWaypointMesh(policy, selecting);
     assert.match(textOf(core, webHttp), /"filterState":\{"key":"io.istio.peer_principal"/);
     assert.doesNotMatch(textOf(core, cartHttp), /"name":"envoy.filters.http.rbac"/);
+  });
+
+  it("decides on tunnels by policies that select its pods, of which those of connections count, where this is switched on", () => {
+    const policies = [
+      aConfig("AuthorizationPolicy", "shop", "selecting", {
+        selector: { matchLabels: { [gatewayName]: "waypoint" } },
+        rules: [{ from: [{ source: { principals: ["cluster.local/ns/a/sa/b"] } }] }],
+      }),
+      aConfig("AuthorizationPolicy", "shop", "requests", {
+        action: "DENY",
+        rules: [{ to: [{ operation: { methods: ["GET"] } }] }],
+      }),
+      aConfig("AuthorizationPolicy", "shop", "others", { selector: { matchLabels: { app: "web" } }, rules: [{}] }),
+    ];
+    const terminate = (env: Readonly<Record<string, string>>) =>
+      JSON.stringify(resourceOf(aMeshWith(env, ...policies), waypoint, typeUrl.listener, "connect_terminate"));
+    const layered = terminate({ ENABLE_LAYERED_WAYPOINT_AUTHORIZATION_POLICIES: "true" });
+    assert.match(layered, /ns\[shop\]-policy\[selecting\]-rule\[0\]/);
+    assert.match(layered, /ns\[shop\]-policy\[requests\]-rule\[0\]/);
+    assert.doesNotMatch(layered, /others|:method/);
+    assert.doesNotMatch(terminate({}), /envoy.filters.http.rbac/);
+  });
+
+  it("puts a header of the caller's address before what is within the tunnel where a rule says so", () => {
+    const rule = { host: web.hostname, trafficPolicy: { proxyProtocol: { version: "V2" } } };
+    const core = aWaypointMesh(aConfig("DestinationRule", "shop", "proxied", rule));
+    const cluster = JSON.stringify(resourceOf(core, waypoint, typeUrl.cluster, webHttp));
+    assert.match(cluster, /internal_upstream.*upstream_proxy_protocol.*raw_buffer/);
+  });
+
+  it("looks at the first bytes on every port where it stands before workloads themselves", () => {
+    const inspector = (more: Config) => {
+      const core = aWaypointMesh(more);
+      const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", uid: "Kubernetes//Pod/shop/p" };
+      core.apply([{ type: "workload", op: "put", key, value: aWorkload }]);
+      const listener = resourceOf(core, waypoint, typeUrl.listener, "main_internal");
+      const listenerFilters = (listener?.["listenerFilters"] ?? []) as readonly JsonObject[];
+      return listenerFilters.find(({ name }) => String(name).endsWith("http_inspector"))?.["filterDisabled"];
+    };
+    assert.notEqual(inspector(gateway), undefined);
+    assert.equal(inspector({ ...gateway, labels: { "istio.io/waypoint-for": "all" } }), undefined);
   });
 
   it("routes to services behind it and to others, and needs clusters of the latter only", () => {

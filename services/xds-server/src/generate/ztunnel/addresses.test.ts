@@ -100,3 +100,30 @@ test("a pod without an address is no workload, and a workload keeps its services
   assert.deepEqual(growing.asked("n/2001:db8::1"), [uid("p")]);
   assert.deepEqual(growing.asked(host), [uid("p"), host]);
 });
+
+test("addresses by hash are sent to no ztunnel, and the host of a ServiceEntry itself has no waypoint", () => {
+  const entry = anObject("ServiceEntry", "shop/e", {
+    spec: { hosts: ["e.example"], resolution: "DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] },
+  });
+  const gateway = {
+    ...anObject("Gateway", "shop/w", {
+      metadata: { labels: { "istio.io/waypoint-for": "all" } },
+      spec: { gatewayClassName: "istio-waypoint", listeners: [{ name: "mesh", port: 15008, protocol: "HBONE" }] },
+      status: { addresses: [{ type: "Hostname", value: "w.shop.svc.cluster.local" }] },
+    }),
+    apiVersion: "gateway.networking.k8s.io/v1",
+  } as KubeObject;
+  const namespace = anObject("Namespace", "/shop", { metadata: { labels: { "istio.io/use-waypoint": "w" } } });
+  const own = { ...env, PILOT_ENABLE_IP_AUTOALLOCATE: "false" };
+  const core = new Core({ features: parseFeatures(own) });
+  core.apply(createMesh(own).apply({ put: [namespace, gateway, entry], mesh: {}, networks: {} }));
+  const shown = (name: string, of: "service" | "workload"): JsonObject => {
+    const resource = core.resources(core.subjectOf(ztunnel), typeUrl.address)?.byName.get(name);
+    assert.ok(resource !== undefined, name);
+    return (bytesToJson(typeUrl.address, resource.bytes) as JsonObject)[of] as JsonObject;
+  };
+  const { addresses, waypoint } = shown("shop/e.example", "service");
+  assert.deepEqual([addresses, waypoint !== undefined], [undefined, true]);
+  const uidOfHost = "Kubernetes/networking.istio.io/ServiceEntry/shop/e/e.example";
+  assert.equal(shown(uidOfHost, "workload")["waypoint"], undefined);
+});

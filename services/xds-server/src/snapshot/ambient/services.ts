@@ -18,7 +18,7 @@ export const ambientService = query<ServiceFacts | undefined, ServiceText>(
     const { labels } = view.read(namespaceTraits, service.namespace);
     const entry = service.registry === "External" ? entryOf(view, service) : undefined;
     const binding = view.read(serviceBinding, text);
-    return serviceFacts(service, {
+    return serviceFacts(view.feature("ipAutoAllocate") ? service : withoutAllocated(service), {
       network: view.read(meshNetwork),
       ...(entry === undefined ? {} : { entry: entryTraits(entry, service.hostname) }),
       binding,
@@ -29,6 +29,11 @@ export const ambientService = query<ServiceFacts | undefined, ServiceText>(
   },
   sameJson,
 );
+
+/** Addresses by hash are for proxies that ask for them. */
+function withoutAllocated({ autoAllocatedIpv4: _v4, autoAllocatedIpv6: _v6, ...service }: Service): Service {
+  return service;
+}
 
 function served(view: View, text: ServiceText): Service | undefined {
   const { namespace, hostname } = serviceText.read(text);

@@ -10,7 +10,7 @@ import {
   waypointOf,
 } from "@flotilla/ambient";
 import type { GatewayClassSpec, KubernetesGatewaySpec } from "@flotilla/gateway-api";
-import { type Labels, ownValue, type Service, type TextOf, textCodec } from "@flotilla/model";
+import { type Labels, ownValue, type Service, type TextOf, textCodec, type Workload } from "@flotilla/model";
 import { type SliceText, sliceKeys } from "../key-slices.ts";
 import { type ServiceName, type ServiceText, serviceText } from "../row-index.ts";
 import { serviceIn } from "../scope/services.ts";
@@ -84,10 +84,17 @@ export const workloadBinding = query<Binding, string>(
     const workload = view.workload(uid);
     if (workload === undefined || ownWaypoint(view, uid) !== undefined) return {};
     const { namespace } = workload;
+    if (isHostItself(workload)) return {};
     return bindWorkload({ labels: bindingLabels(workload) }, namespace, lookups(view, namespace));
   },
   sameJson,
 );
+
+/** Of a ServiceEntry without endpoints: as with istiod, calls go to the waypoint of the service alone. */
+function isHostItself({ kind, hostname, memberOf = [] }: Workload): boolean {
+  const [only, ...others] = memberOf;
+  return kind === "ServiceEntry" && hostname !== undefined && others.length === 0 && only?.hostname === hostname;
+}
 
 /** The waypoint that a workload is a pod of. */
 export function ownWaypoint(view: View, uid: string): Waypoint | undefined {

@@ -100,6 +100,7 @@ const none = "0.0.0.0";
 export function vipsOf(view: View, service: Service): readonly string[] {
   const inCluster = (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific);
   const [own] = [...inCluster, service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
+  if (own === undefined && !view.feature("ipAutoAllocate")) return [];
   if (own === undefined)
     return [service.autoAllocatedIpv4, service.autoAllocatedIpv6]
       .filter((address) => address !== undefined)

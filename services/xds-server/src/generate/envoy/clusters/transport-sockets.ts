@@ -87,8 +87,10 @@ function socketFields(
 ): TransportSockets["fields"] {
   if (choice.kind === "passing") return {};
   const prefixed = proxyProtocolWrapper(proxyProtocol);
-  if (hbone === "waypoint")
-    return { transportSocket: waypointTransport(choice.kind === "rule" ? choice.tls : undefined) };
+  if (hbone === "waypoint") {
+    const plain = proxyProtocol === undefined ? undefined : prefixed(unencrypted);
+    return { transportSocket: waypointTransport(choice.kind === "rule" ? prefixed(choice.tls) : plain) };
+  }
   if (hbone === "by-endpoint") {
     const tunnel = prefixed(hboneTransport(choice.kind === "rule" ? choice.tls : undefined));
     return { transportSocketMatches: [tunnelMatch(tunnel), ...besidesTunnel(choice, prefixed)] };

@@ -30,6 +30,8 @@ export interface TerminateInputs {
   readonly extraAddresses: readonly string[];
   readonly logs: AccessLogs;
   readonly tls: TunnelTls;
+  /** Decide who may open a tunnel. */
+  readonly authorization: readonly HttpFilter[];
   /** Finds the caller's workload, for telemetry. */
   readonly peerMetadata: HttpFilter | undefined;
   readonly textFactory: string;
@@ -37,7 +39,7 @@ export interface TerminateInputs {
 
 /** Ends tunnels: the connections within go on to `main_internal`. */
 export function connectTerminateListener(inputs: TerminateInputs): Listener {
-  const { address, extraAddresses, logs, tls, peerMetadata, textFactory } = inputs;
+  const { address, extraAddresses, logs, tls, authorization, peerMetadata, textFactory } = inputs;
   return create(ListenerSchema, {
     name: "connect_terminate",
     address: socketAddress(address, hbonePort),
@@ -50,7 +52,7 @@ export function connectTerminateListener(inputs: TerminateInputs): Listener {
         transportSocket: hboneServerTls(tls),
         filters: [
           tunnelServer(
-            [...(peerMetadata === undefined ? [] : [peerMetadata]), tunnelState(textFactory)],
+            [...authorization, ...(peerMetadata === undefined ? [] : [peerMetadata]), tunnelState(textFactory)],
             logs.tunnelEnd,
           ),
         ],

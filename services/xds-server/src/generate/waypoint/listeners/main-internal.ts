@@ -64,14 +64,17 @@ export function buildMainInternal({ services, workloads, chains, accessLog }: Ma
     trafficDirection: TrafficDirection.INBOUND,
     accessLog: [...accessLog],
     listenerSpecifier: { case: "internalListener", value: {} },
-    listenerFilters: [originalDestination, ...inspectors(services)],
+    listenerFilters: [originalDestination, ...inspectors(services, workloads)],
     filterChainMatcher: vipMatcher(services, workloads),
     filterChains: [...chains],
   });
 }
 
-/** The first bytes are looked at where a port of some service leaves open what comes. */
-function inspectors(services: readonly MatchedService[]): Listener["listenerFilters"] {
+/** The first bytes are looked at where a port of some service leaves open what comes, and of workloads themselves on any port. */
+function inspectors(
+  services: readonly MatchedService[],
+  workloads: readonly MatchedWorkload[],
+): Listener["listenerFilters"] {
   const ports = Map.groupBy(
     services.flatMap((service) => service.ports),
     ({ number }) => number,
@@ -81,7 +84,7 @@ function inspectors(services: readonly MatchedService[]): Listener["listenerFilt
   const isSure = (number: number) => kindsOf(number).size === 1 && !kindsOf(number).has("unknown");
   const hasTls = (number: number) => ports.get(number)?.some(({ protocol }) => isTls(protocol)) ?? false;
   return [
-    httpInspector({ skipPorts: numbers.filter(isSure) }),
+    httpInspector({ skipPorts: workloads.length > 0 ? [] : numbers.filter(isSure) }),
     ...(numbers.some(hasTls) ? [tlsInspector({ skipPorts: numbers.filter((number) => !hasTls(number)) })] : []),
   ];
 }

@@ -31,7 +31,7 @@ const directChains = { http: "direct-http", tcp: "direct-tcp" } as const;
 
 /** @param direct behind the waypoint are workloads too */
 export function vipMatcher(services: readonly MatchedService[], direct: readonly MatchedWorkload[]): Matcher {
-  const ranges = [...services.flatMap(serviceRange), ...direct.map(workloadRange)];
+  const ranges = [...services.flatMap(serviceRange), ...workloadRanges(direct)];
   return create(MatcherSchema, {
     matcherType: {
       case: "matcherTree",
@@ -60,8 +60,11 @@ function serviceRange({ hostname, vips, ports }: MatchedService): readonly IPMat
   return [rangeMatcher(vips, { case: "matcher", value: matcher })];
 }
 
-function workloadRange({ address }: MatchedWorkload): IPMatcher_IPRangeMatcher {
-  return rangeMatcher([address], { case: "matcher", value: protocolMatcher(directChains) });
+/** One for all of them. */
+function workloadRanges(direct: readonly MatchedWorkload[]): readonly IPMatcher_IPRangeMatcher[] {
+  if (direct.length === 0) return [];
+  const addresses = direct.map(({ address }) => address);
+  return [rangeMatcher(addresses, { case: "matcher", value: protocolMatcher(directChains) })];
 }
 
 function rangeMatcher(ranges: readonly string[], onMatch: Matcher_OnMatch["onMatch"]): IPMatcher_IPRangeMatcher {

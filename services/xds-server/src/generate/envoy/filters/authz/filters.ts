@@ -62,6 +62,11 @@ export function authorizationNetworkFilters(inputs: AuthorizationInputs): Policy
   };
 }
 
+/** What can be asked about connections, decided on the request that opens a tunnel: whoever is refused gets an answer. */
+export function connectionRulesAsHttpFilters(inputs: AuthorizationInputs): readonly HttpFilter[] {
+  return decidedParts(inputs, true).map(httpRbac);
+}
+
 function httpRbac(parts: RbacParts): HttpFilter {
   return create(HttpFilterSchema, {
     name: "envoy.filters.http.rbac",

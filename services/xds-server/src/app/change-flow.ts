@@ -46,6 +46,7 @@ export function createChangeFlow(
     maxGapMs: settings.debounceMaxMs,
     urgentGapMs: Math.min(defaultDebounce.urgentGapMs, settings.debounceAfterMs),
     isBusy: () => queue.depth.waiting > 0 || queue.depth.inFlight > 0,
+    isQueued: () => queue.depth.waiting > 0,
     keyOf: keyText,
     kindOf: (change) => (change.type === "config" ? change.key.kind : change.type),
     dependsOn,

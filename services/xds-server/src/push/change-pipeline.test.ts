@@ -12,13 +12,13 @@ interface Put {
 const dependences: Readonly<Record<string, Dependence>> = { endpoints: "nothing", workload: "deciding" };
 const kindOf = ({ key }: Put): string => key.split("/")[0] ?? "";
 
-function setUp(isBusy = (): boolean => false) {
+function setUp(isBusy = (): boolean => false, isQueued = (): boolean => false) {
   const clock = new FakeClock();
   const batches: (Batch<Put> & { readonly at: number })[] = [];
   const held = new Map<string, number>();
   const pipeline = new ChangePipeline<Put>({
     clock,
-    isBusy,
+    ...{ isBusy, isQueued },
     minGapMs: 10,
     maxGapMs: 100,
     urgentGapMs: 2,
@@ -82,6 +82,32 @@ describe("change pipeline", () => {
     assert.deepEqual(seen(), ["0: route/a to 1", "1: workload/x to 1", "3: workload/y to 1"]);
     await clock.advance(100);
     assert.deepEqual(seen().slice(3), ["10: route/b to 4"]);
+  });
+
+  it("workloads wait until all streams had their turn, but not for long, and lost endpoints do not", async () => {
+    let isQueued = false;
+    const { clock, offer, seen } = setUp(
+      () => false,
+      () => isQueued,
+    );
+    offer("workload/x", 1);
+    await clock.advance(1);
+    isQueued = true;
+    offer("workload/y", 1);
+    await clock.advance(30);
+    assert.deepEqual(seen(), ["0: workload/x to 1"]);
+    isQueued = false;
+    await clock.advance(30);
+    assert.match(seen()[1] ?? "", /workload\/y to 2$/);
+    isQueued = true;
+    offer("workload/z", 1);
+    await clock.advance(1);
+    offer("endpoints/x", 1, "urgent");
+    await clock.advance(10);
+    assert.match(seen()[2] ?? "", /workload\/z endpoints\/x to 4$/);
+    offer("workload/z", 2);
+    await clock.advance(120);
+    assert.match(seen()[3] ?? "", /workload\/z to 5$/);
   });
 
   it("a workload waits for the policies that came before it, and so does all that follows of it", async () => {

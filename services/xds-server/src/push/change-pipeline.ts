@@ -31,6 +31,8 @@ export interface PipelineOptions<Change> {
   /** Returns whether it concerns any stream. Must not throw. */
   readonly apply: (batch: Batch<Change>) => boolean;
   readonly isBusy: () => boolean;
+  /** Whether streams have yet to get their turn since the last batch: with another one in between no two of them would share a message. */
+  readonly isQueued: () => boolean;
   readonly minGapMs: number;
   readonly maxGapMs: number;
   readonly urgentGapMs: number;
@@ -67,11 +69,11 @@ export class ChangePipeline<Change> implements Disposable {
   #isDecided = true;
 
   constructor(options: PipelineOptions<Change>) {
-    const { clock, isBusy, minGapMs, maxGapMs, urgentGapMs } = options;
+    const { clock, isBusy, isQueued, minGapMs, maxGapMs, urgentGapMs } = options;
     this.#options = options;
     this.#bulk = new Debouncer({ clock, isBusy, minGapMs, maxGapMs, urgentGapMs, flush: (all) => this.#applyAll(all) });
     const limits = { minGapMs: urgentGapMs, maxGapMs: Math.max(maxOvertakingGapMs, urgentGapMs), urgentGapMs };
-    this.#urgent = new Debouncer({ clock, isBusy: () => false, ...limits, flush: (all) => this.#overtake(all) });
+    this.#urgent = new Debouncer({ clock, isBusy: isQueued, ...limits, flush: (all) => this.#overtake(all) });
   }
 
   offer(group: OfferedGroup<Change>): void {
@@ -168,8 +170,8 @@ export interface DebounceOptions<Item> {
   readonly urgentGapMs: number;
 }
 
-/** Nobody notices in which order workloads of some milliseconds become known, but that they are known before their first request. */
-const maxOvertakingGapMs = 20;
+/** A workload has to be known before its first request times out, or goes another way. */
+const maxOvertakingGapMs = 100;
 
 /** Under lasting churn: the gap over the work of the process since the last batch left. */
 const gapPerWork = 3;

@@ -4,6 +4,7 @@ import { Agent, request } from "node:https";
 import type { KubeCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
 import type { KubeConfig } from "./kube-config.ts";
+import { missingRight } from "./missing-right.ts";
 
 /** Any object of the Kubernetes API, with the metadata that every kind has. */
 export interface KubeObject {
@@ -185,7 +186,10 @@ async function readAll(response: IncomingMessage): Promise<string> {
 
 function refusal({ method, path }: Call, status: number, text: string): KubeError {
   const code = status === 409 ? "KUBE_CONFLICT" : status === 429 || status >= 500 ? "KUBE_AWAY" : "KUBE_REFUSED";
-  return new KubeError(code, `${method} ${path}: ${status} ${messageOf(text)}`, { status });
+  const message = messageOf(text);
+  const right = status === 403 ? missingRight(message) : undefined;
+  const advice = right === undefined ? "" : `; ${right}`;
+  return new KubeError(code, `${method} ${path}: ${status} ${message}${advice}`, { status });
 }
 
 /** The API server answers with a Status; what stands before it may answer with anything. */

@@ -32,7 +32,7 @@ export interface PublisherOptions {
   /** Called with a change that is too large to publish; what was published of its key before stays in force. */
   readonly onRefused?: (change: Change, reason: string) => void;
   /** Called with what the stream has taken, repairs included. */
-  readonly onPublished?: (changes: readonly Pick<Change, "type" | "op">[]) => void;
+  readonly onPublished?: (changes: readonly Pick<Change, "type" | "op">[], cause: Cause) => void;
 }
 
 /** The cause of a change, and whether it goes ahead of others. */
@@ -198,7 +198,10 @@ class KeyedPublisher implements Publisher {
     const sequences = await bus.publish(groupMessages(packed, cause));
     this.#lastSequence = Math.max(this.#lastSequence, ...sequences.slice(-1));
     for (const { remembered } of packed) this.#held.remember(remembered);
-    this.#options.onPublished?.(packed.map(({ remembered }) => remembered.change));
+    this.#options.onPublished?.(
+      packed.map(({ remembered }) => remembered.change),
+      cause,
+    );
     log.debug("published", { changes: packed.length, revision, urgent });
     await this.#sweepDaily();
     return packed.length;

@@ -5,6 +5,7 @@ export {
   type Change,
   type ChangeGroup,
   type ConfigChange,
+  causeId,
   causeText,
   type EndpointsChange,
   type ServiceChange,

@@ -38,6 +38,7 @@ export {
   serviceSettings,
   startService,
 } from "./start-service.ts";
+export { createTracer, type Span, type Tracer, tracingSettings } from "./tracing/tracer.ts";
 export { TimeSlice, Turns } from "./turns.ts";
 export {
   aborted,

@@ -12,6 +12,7 @@ import type { Readiness } from "./readiness.ts";
 import { lifeSettings } from "./run.ts";
 import { port, text } from "./settings/kinds.ts";
 import { type SettingsOf, type SettingsTable, showSettings } from "./settings/settings.ts";
+import { createTracer, type Tracer, tracingSettings } from "./tracing/tracer.ts";
 import { watchdogSettings } from "./watchdog.ts";
 
 /** Settings that every service has. @param healthPort the default of its HEALTH_PORT */
@@ -21,6 +22,7 @@ export function serviceSettings(healthPort: number) {
     ...watchdogSettings,
     ...lifeSettings,
     ...introspectionSettings,
+    ...tracingSettings,
     healthHost: text({
       env: "HEALTH_HOST",
       default: "0.0.0.0",
@@ -43,6 +45,9 @@ export type ServiceSettings = Pick<
   /** Introspection pages are open where both are given. */
   readonly introspectionHost?: string;
   readonly introspectionPort?: number;
+  /** Traces are recorded where a collector is named. */
+  readonly traceEndpoint?: string | undefined;
+  readonly traceShare?: number;
 };
 
 /** Name, version and settings of a service, and what tests replace. */
@@ -67,6 +72,8 @@ export interface Service<Settings extends ServiceSettings = ServiceSettings> {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly failures: FailingWork;
+  /** Absent unless a collector is named. */
+  readonly tracer?: Tracer;
   /** Pages for the own host; undefined where the settings open none. */
   readonly introspection: Introspection | undefined;
   /** Fires when the service is to stop, and when a part of it has failed. */
@@ -98,8 +105,12 @@ export async function startService<Settings extends ServiceSettings>(
   const parts = new Parts(stop, log);
   const failures = new FailingWork(metrics, health);
   await using introspection = await introspect(options, { log, levels, end: () => parts.end() });
+  const { traceEndpoint, traceShare = 1 } = settings;
+  const tracer = createTracer({ traceEndpoint, traceShare, service: name, version, log });
+  await using _tracing = { [Symbol.asyncDispose]: runTracer(tracer) };
   const service: Service<Settings> = {
     ...{ name, version, settings, log, metrics, health, failures, introspection, stop: parts.stop },
+    ...(tracer !== undefined && { tracer }),
     inBackground: (part) => parts.watch(part),
     runParts: async (all) => {
       for (const part of all) if (part !== undefined) parts.watch(part);
@@ -128,6 +139,16 @@ async function introspect<Settings extends ServiceSettings>(
   if (introspectionHost === undefined || introspectionPort === undefined) return undefined;
   const at = { introspectionHost, introspectionPort };
   return openIntrospection({ ...at, service, version, log, levels, settings: shown, end });
+}
+
+/** Sends until the function that it returns is called, which sends what is left. */
+function runTracer(tracer: ReturnType<typeof createTracer>): () => Promise<void> {
+  const ended = new AbortController();
+  const running = tracer?.run(ended.signal);
+  return async () => {
+    ended.abort();
+    await running;
+  };
 }
 
 /** Shown once the service is ready. */

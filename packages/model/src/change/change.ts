@@ -60,6 +60,11 @@ export interface AppliedSet {
   readonly causes: readonly Cause[];
 }
 
+/** Names what was written together, the same in every service: `config-controller/1a2b3c4d/17`. */
+export function causeId({ publisher, epoch, revision }: Cause): string {
+  return `${publisher}/${epoch}/${revision}`;
+}
+
 /** `config-controller 1a2b3c4d/17 from directory at 2026-01-01T00:00:00.000Z`: the publisher, its start, its group, its source. */
 export function causeText({ publisher, epoch, revision, source, caller, eventTimeMs }: Cause): string {
   const from = `${source === undefined ? "" : ` from ${source}`}${caller === undefined ? "" : ` by ${caller}`}`;

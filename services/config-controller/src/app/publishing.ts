@@ -1,5 +1,5 @@
 /** Publishes the view, as the one replica that has the duty. */
-import { attestEvery, createPublisher } from "@flotilla/bus";
+import { attestEvery, createPublisher, recordPublished } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { ConfigKey } from "@flotilla/model";
 import { aborted, delay, releaseMemory } from "@flotilla/runtime";
@@ -37,12 +37,12 @@ export async function publishView(service: ConfigService, parts: PublishingParts
 }
 
 function createDuty(
-  { name, settings, metrics: registry, log, failures }: ConfigService,
+  { name, settings, metrics: registry, log, failures, tracer }: ConfigService,
   { connection, view, metrics }: PublishingParts,
   current: () => ReturnType<typeof sendable>,
 ): PublishingDuty {
   const { bus, seal } = connection;
-  const onPublished = publishedCounter(metrics);
+  const onPublished = recordPublished(tracer, publishedCounter(metrics));
   const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now, current, onPublished });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };

@@ -1,5 +1,5 @@
 /** Publishes the registry, as the one replica that has the duty. */
-import { attestEvery, type Bus, createPublisher } from "@flotilla/bus";
+import { attestEvery, type Bus, createPublisher, recordPublished } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
 import type { ClusterRegistries } from "@flotilla/registry";
@@ -49,11 +49,11 @@ export function createPublishing(service: RegistryService, options: PublishingOp
 }
 
 function createDuty(
-  { name, settings, metrics: registered, log, failures }: RegistryService,
+  { name, settings, metrics: registered, log, failures, tracer }: RegistryService,
   { bus, metrics }: PublishingOptions,
   progress: Progress,
 ): PublishingDuty {
-  const onPublished = publishedCounter(metrics);
+  const onPublished = recordPublished(tracer, publishedCounter(metrics));
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now, onPublished });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };

@@ -1,7 +1,7 @@
 /** Between ingest and the core: changes gather, are applied in batches, and each batch is followed to the last acknowledgement. */
 import { keyText } from "@flotilla/bus";
 import { type AppliedSet, type Change, causeText } from "@flotilla/model";
-import type { Counter, Logger } from "@flotilla/runtime";
+import type { Counter, Logger, Tracer } from "@flotilla/runtime";
 import { type ChangeSink, Ingest } from "../ingest/ingest.ts";
 import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
 import { type Batch, ChangePipeline, type Dependence, defaultDebounce } from "../push/change-pipeline.ts";
@@ -9,6 +9,7 @@ import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue, systemClock } from "../push/push-queue.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
 import type { XdsService } from "../settings.ts";
+import { traceBatch } from "./change-traces.ts";
 import type { Refusal } from "./core.ts";
 import type { CoreSource } from "./core-source.ts";
 import type { ServedMesh } from "./mesh.ts";
@@ -29,7 +30,7 @@ export interface ChangeFlow extends ChangeSink, Disposable {
 }
 
 export function createChangeFlow(
-  { settings, metrics, log }: XdsService,
+  { settings, metrics, log, tracer }: XdsService,
   { source, deliveryMetrics, refused }: ChangeFlowOptions,
 ): ChangeFlow {
   const pushMetrics = createPushMetrics(metrics);
@@ -53,7 +54,7 @@ export function createChangeFlow(
     isDeciding: (change) =>
       change.type === "service" || (change.type === "config" && decidingKinds.has(change.key.kind)),
     apply: (batch) => {
-      applyBatch(batch, { source, deliveries, pushMetrics, refused, log });
+      applyBatch(batch, { source, deliveries, pushMetrics, refused, log, tracer });
       return queue.depth.waiting > 0;
     },
   });
@@ -103,13 +104,16 @@ interface Applying extends Pick<ChangeFlowOptions, "source" | "refused"> {
   readonly log: Logger;
   readonly deliveries: Deliveries;
   readonly pushMetrics: PushMetrics;
+  readonly tracer: Tracer | undefined;
 }
 
-function applyBatch(batch: Batch<Change>, { source, deliveries, pushMetrics, refused, log }: Applying): void {
+function applyBatch(batch: Batch<Change>, parts: Applying): void {
+  const { source, deliveries, pushMetrics, refused, log, tracer } = parts;
   const { changes, groups, position, urgency, eventTimesMs, waitedMs } = batch;
   const started = performance.now();
   const applied = appliedSet(batch);
-  deliveries.begin(eventTimesMs);
+  const trace = tracer === undefined ? undefined : traceBatch(tracer, batch, applied);
+  deliveries.begin(eventTimesMs, trace?.delivered);
   let refusals: readonly Refusal[];
   try {
     refusals = source.apply(changes, { applied, groups, urgency });
@@ -121,6 +125,8 @@ function applyBatch(batch: Batch<Change>, { source, deliveries, pushMetrics, ref
     log.error("a change cannot be applied, its object stays as it was", { key: keyText(change), error });
   }
   const ms = performance.now() - started;
+  const endMs = Date.now();
+  trace?.applied(endMs - ms, endMs);
   pushMetrics.applied(ms / 1000);
   pushMetrics.debounced(waitedMs / 1000);
   for (const type of new Set(changes.map(triggerOf))) pushMetrics.triggered(type);

@@ -21,10 +21,13 @@ export class Delivery {
   readonly alone: readonly Delivery[] = [this];
   /** Types of streams that have not answered. */
   waiting = 0;
+  /** Called with the time of the last answer. */
+  readonly onDelivered: ((nowMs: number) => void) | undefined;
 
-  constructor(appliedAtMs: number, eventTimesMs: ReadonlyMap<string, number>) {
+  constructor(appliedAtMs: number, eventTimesMs: ReadonlyMap<string, number>, onDelivered?: (nowMs: number) => void) {
     this.appliedAtMs = appliedAtMs;
     this.eventTimesMs = eventTimesMs;
+    this.onDelivered = onDelivered;
   }
 }
 
@@ -50,8 +53,8 @@ export class Deliveries {
   }
 
   /** A batch is about to be applied: from now on streams that become stale owe it an answer, until `end`. */
-  begin(eventTimesMs: ReadonlyMap<string, number>): void {
-    this.#current = new Delivery(this.#options.nowMs(), eventTimesMs);
+  begin(eventTimesMs: ReadonlyMap<string, number>, onDelivered?: (nowMs: number) => void): void {
+    this.#current = new Delivery(this.#options.nowMs(), eventTimesMs, onDelivered);
   }
 
   /** The batch is applied, or could not be. */
@@ -77,6 +80,7 @@ export class Deliveries {
     for (const delivery of deliveries) delivery.waiting--;
     for (let first = this.#open[0]; first !== undefined && first.waiting === 0; first = this.#open[0]) {
       this.#open.shift();
+      first.onDelivered?.(nowMs());
       for (const [kind, eventMs] of first.eventTimesMs) metrics.delivered(kind, Math.max(0, nowMs() - eventMs) / 1000);
     }
   }

@@ -50,7 +50,7 @@ describe("a missing right", () => {
       clusters: [{ name: "c", cluster: { ...cluster, "tls-server-name": "api.example" } }],
       users: [{ name: "u", user: {} }],
     });
-    using api = openKubeApi(parseKubeConfig(config));
+    using api = openKubeApi(parseKubeConfig(config, "east"));
     await assert.rejects(api.get("/api/v1/nodes"), {
       code: "KUBE_REFUSED",
       message:

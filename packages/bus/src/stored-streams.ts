@@ -51,7 +51,8 @@ export const storedStreams: readonly StoredStream[] = [
     writers: ["ca"],
     holds: "state of a root rotation, and who holds which certificate",
     kind: "truth",
-    afterLoss: "replicas go on by the copy on their disk; in Kubernetes a rotation under way must be started again",
+    afterLoss:
+      "written again from the copies below WORK_DIR of the replicas; in Kubernetes a rotation under way must be started again, and certificates that no running replica issued are not waited for",
   },
   {
     stream: bucket("ca-roots"),

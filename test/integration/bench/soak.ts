@@ -131,9 +131,7 @@ async function fault({ plane, stores, counts }: Soak): Promise<void> {
   if (name === "nats" || name === "redis") {
     await stores.kill(name);
     await delay(2_000);
-    // On a machine that is overloaded a server may not be ready in time: it is started again until it is.
-    while (stores.pid(name) === undefined)
-      await stores.start(name).catch((error: unknown) => say(`${name} does not start: ${error}`));
+    await stores.start(name);
   } else {
     const pid = plane.services.find((service) => service.name === name)?.pid;
     // Its launcher starts it again.

@@ -38,7 +38,8 @@ export class Stores implements AsyncDisposable {
   async start(name: StoreName): Promise<void> {
     const start = name === "nats" ? startNats : startRedis;
     const options = { directory: this.#directory, env: process.env, port: this.#ports[name] };
-    const server = await start(options);
+    // On a machine that is overloaded a server may not be ready in time; one that cannot read its disk never is.
+    const server = await start(options).catch(() => start(options).catch(() => start(options)));
     this.#running.set(name, server);
     void server.exited.then(() => this.#running.get(name) === server && this.#running.delete(name));
   }

@@ -58,7 +58,7 @@ export async function meshView(invocation: Analyze, analyzers: readonly Analyzer
       live !== undefined || objects.some(({ object }) => object.key.kind === "Pod"),
     ),
   ];
-  const settings = settingsOf(objects, options.mesh);
+  const settings = settingsOf(objects, options);
   return {
     objects: [...assumed.map((object): ViewedObject => ({ object, isAssumed: true })), ...objects, ...settings],
     unreadable: files.flatMap((one) => one.unreadable),
@@ -137,12 +137,15 @@ function inNamespace(value: unknown, namespace: string): unknown {
   return { ...value, metadata: { ...value["metadata"], namespace } };
 }
 
-/** Of a file, else of the ConfigMap of the installation; the last one counts. */
-function settingsOf(objects: readonly ViewedObject[], file: string | undefined): readonly ViewedObject[] {
+/** Of a file, else of the ConfigMap of the revision; the last one counts. */
+function settingsOf(
+  objects: readonly ViewedObject[],
+  { mesh: file, revision }: Pick<Analyze["options"], "mesh" | "revision">,
+): readonly ViewedObject[] {
   const ofMaps = objects.flatMap(({ object, origin }) => {
     const { value } = object.whole;
     return isObject(value) && object.key.kind === "ConfigMap"
-      ? meshDocuments(value).map((settings): ViewedObject => {
+      ? meshDocuments(value, revision).map((settings): ViewedObject => {
           const data = settings.kind === "MeshConfig" ? "data.mesh" : "data.meshNetworks";
           const within = (field: string): string => (field.startsWith("spec.") ? data + field.slice(4) : data);
           const place = origin && {

@@ -99,6 +99,10 @@ describe("flotilla analyze", () => {
     assert.deepEqual(await codes(without), ["IST0157"]);
     assert.deepEqual(await codes(without, withMap), []);
     assert.deepEqual(await codes(without, "--mesh", written("mesh.yaml", mesh)), []);
+    const ofCanary = written("canary.yaml", map.replace("name: istio,", "name: istio-canary,"));
+    assert.deepEqual(await codes(without, ofCanary), ["IST0157"]);
+    assert.deepEqual(await codes(without, ofCanary, "--revision", "canary"), []);
+    assert.deepEqual(await codes(without, withMap, "--revision", "canary"), ["IST0157"]);
   });
 
   it("takes workloads and machines for the pods that they stand for", async () => {

@@ -34,7 +34,8 @@ export const analyze = define({
   options: {
     namespace,
     kube: flag("--kube", "objects of the cluster of --kubeconfig, else KUBECONFIG or ~/.kube/config"),
-    mesh: existing("--mesh <FILE>", "MeshConfig; else that of the ConfigMap istio among the objects", "file"),
+    mesh: existing("--mesh <FILE>", "MeshConfig; else that of the ConfigMap of the revision among the objects", "file"),
+    revision: textOr("--revision <REVISION>", "revision whose ConfigMap counts: istio, or istio-REVISION", "default"),
     failureThreshold: choice("--failure-threshold <LEVEL>", "lowest level that fails the command", [
       "Error",
       "Warning",

@@ -16,10 +16,11 @@ export function meshConfigMapProblems(map: Readonly<Record<string, unknown>>): r
   ];
 }
 
-/** The settings that the ConfigMap of an installation holds; those that are no YAML are left out. */
-export function meshDocuments(map: Readonly<Record<string, unknown>>): readonly MeshSettings[] {
+/** The settings that the ConfigMap of a revision holds, `istio` or `istio-REVISION`; those that are no YAML are left out. */
+export function meshDocuments(map: Readonly<Record<string, unknown>>, revision: string): readonly MeshSettings[] {
   const { apiVersion, kind, metadata, data } = map;
-  if (apiVersion !== "v1" || kind !== "ConfigMap" || !isObject(metadata) || metadata["name"] !== "istio") return [];
+  const name = revision === "default" ? "istio" : `istio-${revision}`;
+  if (apiVersion !== "v1" || kind !== "ConfigMap" || !isObject(metadata) || metadata["name"] !== name) return [];
   if (!isObject(data)) return [];
   const settings = [["MeshConfig", "mesh"] as const, ["MeshNetworks", "meshNetworks"] as const];
   return settings.flatMap(([of, key]): MeshSettings[] => {

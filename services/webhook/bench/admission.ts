@@ -4,7 +4,8 @@
  *
  *     node services/webhook/bench/admission.ts [seconds] [connections]
  *
- * INJECTION_CONFIG_FILE and INJECTION_VALUES_FILE name other templates, such as Istio's.
+ * INJECTION_CONFIG_FILE and INJECTION_VALUES_FILE name other templates, such as Istio's. WEBHOOK_PROGRAM names another program than the sources: the
+ * bundle that images have.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -70,7 +71,7 @@ function start(): ChildProcess {
     BUS_URL: "embedded:bench",
     LOG_LEVEL: "warn",
   };
-  const program = fileURLToPath(new URL("../bin/main.ts", import.meta.url));
+  const program = process.env["WEBHOOK_PROGRAM"] ?? fileURLToPath(new URL("../bin/main.ts", import.meta.url));
   return spawn(process.execPath, [program], { env, stdio: ["ignore", "ignore", "inherit"] });
 }
 
@@ -124,7 +125,8 @@ function ask(path: string, body: string): Promise<{ readonly status: number; rea
     });
     response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
   });
-  asked.on("error", reject);
+  // A server may close a connection that was idle just as it is used again.
+  asked.on("error", (error) => (asked.reusedSocket ? resolve(ask(path, body)) : reject(error)));
   asked.end(body);
   return promise;
 }

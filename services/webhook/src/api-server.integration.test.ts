@@ -3,7 +3,8 @@
  * with NATS stopped and nothing else of the control plane there; and what happens while the webhook itself is away.
  */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -13,6 +14,7 @@ import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flot
 import { defaultMeshConfig } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import { freePort, type RunningServer, startNats } from "@flotilla/servers";
+import { parse, parseAllDocuments } from "yaml";
 import { main } from "./main.ts";
 import { signedByRoot } from "./testing/self-signed.ts";
 import type { WebhookConfiguration } from "./watch/ca-bundles.ts";
@@ -29,6 +31,64 @@ function configuration(kind: string, url: string, more: object): object {
     apiVersion: "admissionregistration.k8s.io/v1",
     ...{ kind, metadata: { name: "flotilla" } },
     webhooks: [{ ...webhook, clientConfig: { url }, ...more }],
+  };
+}
+
+const ingresses = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses";
+const gatewayApiGateways = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways";
+
+/** The rules by which k8s/ sends objects of kinds that other controllers share. */
+async function sharedRules(): Promise<object> {
+  const text = await readFile(new URL("../../../k8s/base/admission.yaml", import.meta.url), "utf8");
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as WebhookConfiguration);
+  const shared = objects.flatMap(({ webhooks = [] }) => webhooks).find(({ name }) => name.startsWith("shared."));
+  return { rules: shared?.rules ?? assert.fail("no webhook of shared kinds"), failurePolicy: shared.failurePolicy };
+}
+
+/** The warnings of ours that a client is shown about an object that is accepted: the API server has its own about annotations. */
+async function warningsOf(kubeconfig: string, path: string, object: object): Promise<readonly string[]> {
+  const { clusters, users } = parse(await readFile(kubeconfig, "utf8")) as {
+    readonly clusters: readonly [{ readonly cluster: { readonly server: string } }];
+    readonly users: readonly [{ readonly user: { readonly token: string } }];
+  };
+  const headers = { "content-type": "application/json", authorization: `Bearer ${users[0].user.token}` };
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  const url = `${clusters[0].cluster.server}${path}`;
+  const asked = request(url, { method: "POST", headers, rejectUnauthorized: false }, (response) => {
+    const { statusCode, headersDistinct } = response;
+    let text = "";
+    response.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+    });
+    response.on("end", () =>
+      statusCode === 201
+        ? resolve((headersDistinct["warning"] ?? []).filter((one) => one.startsWith('299 - "spec.')))
+        : reject(new Error(`${statusCode}: ${text}`)),
+    );
+  });
+  asked.on("error", reject);
+  asked.end(JSON.stringify(object));
+  return promise;
+}
+
+function ingress(name: string, className: string) {
+  const backend = { service: { name: "a", port: { number: 80 } } };
+  const paths = [{ path: "/[a-z]+", pathType: "ImplementationSpecific", backend }];
+  return {
+    ...{ apiVersion: "networking.k8s.io/v1", kind: "Ingress" },
+    metadata: { name, annotations: { "kubernetes.io/ingress.class": className } },
+    spec: { rules: [{ host: "a.example", http: { paths } }] },
+  };
+}
+
+function definition(group: string): object {
+  return {
+    ...gatewayDefinition,
+    metadata: {
+      name: `gateways.${group}`,
+      annotations: { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api" },
+    },
+    spec: { ...gatewayDefinition.spec, group },
   };
 }
 
@@ -116,7 +176,10 @@ describe("an API server that calls this webhook", { skip: server === undefined &
     for (const name of ["shop", "istio-system"])
       await api().create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     await api().create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", gatewayDefinition);
-    await until(async () => (await refusalOf(api().get(gateways))) === "", { withinMs: 30_000, what: "the kind" });
+    const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    await api().create(definitions, definition("gateway.networking.k8s.io"));
+    for (const path of [gateways, gatewayApiGateways])
+      await until(async () => (await refusalOf(api().get(path))) === "", { withinMs: 30_000, what: "the kind" });
     await startWebhook();
     const rules = { operations: ["CREATE"], apiVersions: ["v1"] };
     await api().create(
@@ -153,6 +216,33 @@ describe("an API server that calls this webhook", { skip: server === undefined &
     assert.match(await refusalOf(api().create(gateways, wrong)), /denied the request: .*spec\.servers/);
   });
 
+  it("shows warnings of Ingresses and Gateways that the mesh serves, and of no others", async () => {
+    const { webhooks, ...rest } = configuration("ValidatingWebhookConfiguration", `${url}/validate`, {
+      ...(await sharedRules()),
+      name: "shared.validation.istio.io",
+    }) as { readonly webhooks: object; readonly metadata: object };
+    await api().create(validating, { ...rest, metadata: { name: "shared" }, webhooks });
+    const { kubeconfig } = server as RunningApiserver;
+    let count = 0;
+    const found = async () => {
+      const warnings = await warningsOf(kubeconfig, ingresses, ingress(`ours-${++count}`, "istio"));
+      return warnings.length === 0 ? undefined : warnings;
+    };
+    const warnings = await until(found, { withinMs: 30_000, what: "a warning" });
+    assert.equal(warnings.length, 1, String(warnings));
+    assert.match(String(warnings), /spec\.rules\[0\]\.http\.paths\[0\]\.path: .*is compared as it is/);
+    assert.deepEqual(await warningsOf(kubeconfig, ingresses, ingress("theirs", "nginx")), []);
+    const gateway = (name: string, gatewayClassName: string) => ({
+      ...{ apiVersion: "gateway.networking.k8s.io/v1", kind: "Gateway", metadata: { name } },
+      spec: { gatewayClassName, listeners: [{ name: "a", port: 80, protocol: "http" }] },
+    });
+    const ofGateway = await warningsOf(kubeconfig, gatewayApiGateways, gateway("ours", "istio"));
+    assert.match(String(ofGateway), /spec\.listeners\[0\]\.protocol: .*http.* is HTTP meant/);
+    assert.deepEqual(await warningsOf(kubeconfig, gatewayApiGateways, gateway("theirs", "other")), []);
+    const { webhooks: written } = (await api().get<WebhookConfiguration>(`${validating}/shared`)) ?? {};
+    assert.equal(written?.[0]?.failurePolicy, "Ignore", "other controllers' objects are never held up");
+  });
+
   it("is answered from what was heard of NATS after it stopped", async () => {
     const stop = new AbortController();
     {
@@ -180,6 +270,7 @@ describe("an API server that calls this webhook", { skip: server === undefined &
     // A connection that the API server has kept may bring one more answer.
     const isAway = async () => (await refusalOf(create(`away-${++count}`))).includes("failed calling webhook");
     await until(isAway, { withinMs: 30_000, what: "a refusal" });
+    assert.equal(await refusalOf(api().create(ingresses, ingress("while-away", "istio"))), "");
     await startWebhook();
     const isBack = async () => (await create("back").catch(() => undefined)) as InjectedPod | undefined;
     const pod = await until(isBack, { withinMs: 30_000, what: "a pod" });

@@ -42,7 +42,8 @@ async function sharedRules(): Promise<object> {
   const text = await readFile(new URL("../../../k8s/base/admission.yaml", import.meta.url), "utf8");
   const objects = parseAllDocuments(text).map((document) => document.toJS() as WebhookConfiguration);
   const shared = objects.flatMap(({ webhooks = [] }) => webhooks).find(({ name }) => name.startsWith("shared."));
-  return { rules: shared?.rules ?? assert.fail("no webhook of shared kinds"), failurePolicy: shared.failurePolicy };
+  const { rules, failurePolicy } = shared ?? assert.fail("no webhook of shared kinds");
+  return { rules, failurePolicy };
 }
 
 /** The warnings of ours that a client is shown about an object that is accepted: the API server has its own about annotations. */

@@ -58,6 +58,7 @@ interface Answer {
 function send(t: TestContext, path: string, chunks: Iterable<string>, headers: Readonly<Record<string, string>> = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const startedMs = performance.now();
+  const cpuBefore = process.cpuUsage();
   const asked = request(
     {
       ...{ host: "127.0.0.1", port, path, method: "POST", rejectUnauthorized: false, agent: false },
@@ -69,7 +70,9 @@ function send(t: TestContext, path: string, chunks: Iterable<string>, headers: R
         text += part;
       });
       response.on("end", () => {
-        t.diagnostic(`answered after ${(performance.now() - startedMs).toFixed(0)} ms`);
+        const { user, system } = process.cpuUsage(cpuBefore);
+        const [clockMs, cpuMs] = [performance.now() - startedMs, (user + system) / 1_000];
+        t.diagnostic(`answered after ${clockMs.toFixed(0)} ms, ${cpuMs.toFixed(0)} ms of CPU with the client's`);
         resolve({ status: response.statusCode ?? 0, text });
         asked.destroy();
       });

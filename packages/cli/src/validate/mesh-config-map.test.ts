@@ -36,14 +36,18 @@ describe("a ConfigMap of an installation", () => {
       for (const [index, pattern] of (want ?? []).entries()) assert.match(found?.[index] ?? "", pattern);
     });
 
-  it("is read for analysis, documents that are no YAML left out", () => {
+  it("is read for analysis by its revision, documents that are no YAML left out", () => {
     const data = { mesh: "rootNamespace: root", meshNetworks: "a: [" };
-    assert.deepEqual(meshDocuments(map(data)), [{ kind: "MeshConfig", document: { rootNamespace: "root" } }]);
+    assert.deepEqual(meshDocuments(map(data), "default"), [
+      { kind: "MeshConfig", document: { rootNamespace: "root" } },
+    ]);
+    assert.equal(meshDocuments(map(data, "istio-canary"), "canary").length, 1);
+    assert.deepEqual(meshDocuments(map(data), "canary"), []);
     for (const other of [
       map(data, "istio-canary"),
       { ...map(data), kind: "Secret" },
       { ...map(data), apiVersion: "v2" },
     ])
-      assert.deepEqual(meshDocuments(other), []);
+      assert.deepEqual(meshDocuments(other, "default"), []);
   });
 });

@@ -103,12 +103,18 @@ const logsOfBothSides = query("logs-of-both-sides", (view) => ({
 }));
 
 const requestIds = query("request-ids", (view) => ({
-  inbound: view.read(effectiveTracing, "inbound").samplesByRequestId,
-  outbound: view.read(effectiveTracing, "outbound").samplesByRequestId,
+  inbound: samplesByRequestId(view, "inbound"),
+  outbound: samplesByRequestId(view, "outbound"),
 }));
 
+/** Where nothing is traced, Envoy's own default, whatever Telemetry says. */
+export function samplesByRequestId(view: View, scope: TelemetryScope): boolean {
+  return view.read(tracingTraits, scope)?.samplesByRequestId ?? true;
+}
+
 export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("tracing-traits", (view, scope) => {
-  const { disabled, isStated, provider, sampling, customTags, istioTags } = view.read(effectiveTracing, scope);
+  const effective = view.read(effectiveTracing, scope);
+  const { disabled, isStated, provider, sampling, customTags, istioTags } = effective;
   const isWanted = provider === "" ? !isStated && view.mesh.enableTracing : true;
   const collector = provider === "" ? undefined : tracingProvider(view, provider);
   if (disabled || !isWanted || (provider !== "" && collector === undefined)) return undefined;
@@ -120,6 +126,7 @@ export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("t
     istioTags: istioTags ?? (isStated ? true : (own?.enableIstioTags ?? true)),
     customTags: customTags ?? own?.customTags,
     sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
+    samplesByRequestId: collector === undefined || effective.samplesByRequestId,
     spawnsUpstreamSpan: collector !== undefined && (collector.spawnsUpstreamSpan || view.proxy.type === "router"),
     tagsPeers: view.proxy.type === "waypoint",
     canonicalService: canonicalService(view),

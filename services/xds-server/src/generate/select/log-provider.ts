@@ -13,6 +13,7 @@ import type {
   MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProvider as OpenTelemetryProvider,
   MeshConfig_ExtensionProvider_EnvoyTcpGrpcV3LogProvider as TcpProvider,
 } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { telemetryProvider } from "../../snapshot/scope/telemetry.ts";
 import type { View } from "../../snapshot/view.ts";
 import {
   defaultJsonFormat,
@@ -27,10 +28,11 @@ import { outsideService } from "./outside-service.ts";
 
 /** Undefined for names that no provider of logs has, and for services that are unknown. */
 export function providerLog(view: View, name: string): Log | undefined {
-  const provider = view.mesh.extensionProviders.find((one) => one.name === name)?.provider;
+  const found = telemetryProvider(view, name);
+  const provider = found?.provider;
   switch (provider?.case) {
     case "envoyFileAccessLog":
-      return fileOf(view, name, provider.value);
+      return fileOf(view, provider.value, found?.name === builtIn);
     case "envoyHttpAls":
       return withService(view, provider.value, httpLog);
     case "envoyTcpAls":
@@ -45,12 +47,12 @@ export function providerLog(view: View, name: string): Log | undefined {
 /** The provider that every mesh has from the start stands for the mesh's own file. */
 const builtIn = "envoy";
 
-function fileOf({ mesh }: View, name: string, { path, logFormat, omitEmptyValues }: FileProvider): Log {
+function fileOf({ mesh }: View, { path, logFormat, omitEmptyValues }: FileProvider, isBuiltIn: boolean): Log {
   const format = logFormat?.logFormat;
   if (format?.case === "text") return textLog(path, format.value, omitEmptyValues);
   if (format?.case === "labels")
     return jsonLog(path, Object.keys(format.value).length > 0 ? format.value : defaultJsonFormat, omitEmptyValues);
-  return name === builtIn ? fileLog(mesh, path, omitEmptyValues) : textLog(path, "", omitEmptyValues);
+  return isBuiltIn ? fileLog(mesh, path, omitEmptyValues) : textLog(path, "", omitEmptyValues);
 }
 
 function withService<Provider extends { readonly service: string; readonly port: number }>(

@@ -30,6 +30,8 @@ const logging = (more: JsonObject = {}) => ({ accessLogging: [{ providers: [{ na
 const tracing = (more: JsonObject = {}) => ({ tracing: [{ providers: [{ name: "p" }], ...more }] });
 const file = { envoyFileAccessLog: { path: "/dev/stdout" } };
 const zipkin = { zipkin: at() };
+const byId = { useRequestIdForTraceSampling: false };
+const atId = "requestIdExtension.typedConfig.useRequestIdForTraceSampling";
 
 const tables: Readonly<Record<string, readonly Case[]>> = {
   "access logs": [
@@ -234,6 +236,14 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
     ],
     ["a collector that nobody knows", { zipkin: { service: "no.example", port: 1 } }, tracing(), "tracing", "none"],
     ["the longest tag of a path", { zipkin: at({ maxTagLength: 99 }) }, tracing(), "tracing.maxPathTagLength", "99"],
+  ],
+  "whether a request's id decides about sampling": [
+    ["is Telemetry's to say", zipkin, tracing(byId), atId, "false"],
+    ["of a provider in whatever case", zipkin, { tracing: [{ providers: [{ name: "P" }], ...byId }] }, atId, "false"],
+    ["is Envoy's default without a provider", zipkin, { tracing: [byId] }, atId, "true"],
+    ["… with one that the mesh lacks", zipkin, { tracing: [{ providers: [{ name: "q" }], ...byId }] }, atId, "true"],
+    ["… with one whose service is unknown", { zipkin: at({ service: "no.example" }) }, tracing(byId), atId, "true"],
+    ["… where no spans are reported", zipkin, tracing({ ...byId, disableSpanReporting: true }), atId, "true"],
   ],
 };
 

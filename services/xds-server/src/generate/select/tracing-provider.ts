@@ -6,6 +6,7 @@ import { OpenTelemetryConfigSchema } from "@flotilla/proto/envoy/config/trace/v3
 import { SkyWalkingConfigSchema } from "@flotilla/proto/envoy/config/trace/v3/skywalking_pb";
 import { ZipkinConfigSchema } from "@flotilla/proto/envoy/config/trace/v3/zipkin_pb";
 import type { MeshConfig_ExtensionProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { telemetryProvider } from "../../snapshot/scope/telemetry.ts";
 import type { View } from "../../snapshot/view.ts";
 import { zipkinConfig } from "../envoy/filters/tracing.ts";
 import { openTelemetryConfig } from "./opentelemetry.ts";
@@ -22,7 +23,7 @@ export interface TracingProvider {
 
 /** Undefined when the mesh has no such provider, or its service is unknown. */
 export function tracingProvider(view: View, name: string): TracingProvider | undefined {
-  const provider = view.mesh.extensionProviders.find((one) => one.name === name)?.provider;
+  const provider = telemetryProvider(view, name)?.provider;
   switch (provider?.case) {
     case "zipkin":
     case "datadog":

@@ -10,7 +10,7 @@ import type { Subject } from "../subject.ts";
 import type { ViewQuery } from "../view.ts";
 import { World } from "../world.ts";
 import type { TrafficSide } from "./telemetry.ts";
-import { effectiveAccessLogging, effectiveMetrics, effectiveTracing } from "./telemetry.ts";
+import { effectiveAccessLogging, effectiveMetrics } from "./telemetry.ts";
 
 const mesh = (defaultProviders: JsonObject = {}) =>
   aConfig("MeshConfig", "istio-system", "istio", {
@@ -104,12 +104,4 @@ describe("metrics", () => {
     assert.equal(found("inbound", drop)?.metrics[0]?.isDropped, true);
     assert.deepEqual(found("outbound", drop)?.metrics, []);
   });
-});
-
-it("what decides about sampling is followed only where there is a provider", () => {
-  const own = { useRequestIdForTraceSampling: false };
-  const decides = (spec: JsonObject) =>
-    answer(effectiveTracing, "inbound", [mesh(), ofNamespace({ tracing: [spec] })]).samplesByRequestId;
-  assert.equal(decides(own), true);
-  assert.equal(decides({ ...own, ...providers("prom") }), false);
 });

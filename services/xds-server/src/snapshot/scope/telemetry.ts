@@ -1,5 +1,6 @@
 /** The Telemetry objects that hold for a proxy, from the widest to the narrowest; at every question the last that speaks wins. */
 import { type Config, compareText } from "@flotilla/model";
+import type { MeshConfig_ExtensionProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
   type AccessLogging,
   MetricSelector_IstioMetric as IstioMetric,
@@ -162,8 +163,7 @@ export const effectiveTracing = query<EffectiveTracing, TelemetryScope>("effecti
     sampling: last("randomSamplingPercentage"),
     customTags: tags,
     istioTags: last("enableIstioTags"),
-    // Without a provider nothing is traced, and istiod leaves the default.
-    samplesByRequestId: provider === "" || (last("useRequestIdForTraceSampling") ?? true),
+    samplesByRequestId: last("useRequestIdForTraceSampling") ?? true,
   };
 });
 
@@ -210,8 +210,13 @@ function namesOf({ providers }: Metrics): readonly string[] {
   return providers.map(({ name }) => name);
 }
 
+/** As istiod finds the providers that Telemetry names: whatever the case of the name. */
+export function telemetryProvider({ mesh }: View, name: string): MeshConfig_ExtensionProvider | undefined {
+  return mesh.extensionProviders.find((one) => one.name.toLowerCase() === name.toLowerCase());
+}
+
 function isPrometheus(view: View, name: string): boolean {
-  return view.mesh.extensionProviders.some((one) => one.name === name && one.provider.case === "prometheus");
+  return telemetryProvider(view, name)?.provider.case === "prometheus";
 }
 
 /** A rule without providers speaks of those of the rule before. */

@@ -31,6 +31,8 @@ export interface TracingTraits {
   readonly spawnsUpstreamSpan: boolean;
   /** Percent of requests that are sampled at random. */
   readonly sampling: number;
+  /** The decision is part of the request's id, so that every proxy on the way decides alike. */
+  readonly samplesByRequestId: boolean;
   /** Tags name both workloads that the proxy stands between. */
   readonly tagsPeers: boolean;
   readonly canonicalService: string;

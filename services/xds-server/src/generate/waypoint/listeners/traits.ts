@@ -1,14 +1,14 @@
 /** What the chains of a service behind a waypoint have in common: telemetry and extensions as its own policies have them. */
 
 import type { PolicySubject } from "../../../snapshot/scope/policy-targets.ts";
-import { effectiveTracing, telemetryScope } from "../../../snapshot/scope/telemetry.ts";
+import { telemetryScope } from "../../../snapshot/scope/telemetry.ts";
 import { query } from "../../../snapshot/view.ts";
 import type { ExtensionFilter } from "../../envoy/filters/extension-filters.ts";
 import { istioExtensions } from "../../envoy/istio-extensions.ts";
 import type { ListenerTraits, StatsFilters } from "../../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "../../select/access-log.ts";
 import { extensionFilters } from "../../select/extensions.ts";
-import { listenerTraits, tracingTraits } from "../../select/listener-traits.ts";
+import { listenerTraits, samplesByRequestId, tracingTraits } from "../../select/listener-traits.ts";
 import { statsFilters } from "../../select/stats.ts";
 
 export interface WaypointTraits {
@@ -27,7 +27,7 @@ export const waypointTraits = query<WaypointTraits, PolicySubject>("waypoint-tra
   const base = view.read(listenerTraits);
   const own = {
     tracing: view.read(tracingTraits, scope),
-    samplesByRequestId: view.read(effectiveTracing, scope).samplesByRequestId,
+    samplesByRequestId: samplesByRequestId(view, scope),
     accessLogs: view.read(accessLogs, scope),
   };
   return {

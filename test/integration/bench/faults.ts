@@ -49,13 +49,21 @@ const ready = ({ plane }: World) => allReady(plane, 120_000, () => undefined, ne
 const killed =
   (...names: readonly (ServiceName | StoreName)[]): Fault =>
   async (world) => {
+    const before = new Map<ServiceName, number>();
     for (const name of names)
       if (name === "nats" || name === "redis") await world.stores.kill(name);
-      else process.kill(pidOf(world, name), "SIGKILL");
+      else {
+        before.set(name, pidOf(world, name));
+        process.kill(pidOf(world, name), "SIGKILL");
+      }
+    const isStartedAgain = ([name, pid]: readonly [ServiceName, number]): boolean => {
+      const now = world.plane.services.find((one) => one.name === name)?.pid;
+      return now !== undefined && now !== pid;
+    };
     return async () => {
       for (const name of storeNames) if (names.includes(name)) await world.stores.start(name);
-      // A process that was just killed may count as ready until its launcher has noticed.
-      await delay(250);
+      // A process that was killed counts as ready until its launcher has noticed, which takes seconds on a busy machine.
+      await until(() => [...before].every(isStartedAgain), { withinMs: 60_000, what: "the next processes" });
       await ready(world);
     };
   };

@@ -32,7 +32,7 @@ function configuration(name: string, services: readonly object[]): object {
       clientConfig: { service: { ...service, path: "/validate" } },
       admissionReviewVersions: ["v1"],
       sideEffects: "None",
-      rules: [{ operations: ["CREATE"], apiGroups: ["x.example"], apiVersions: ["*"], resources: ["*"] }],
+      rules: [{ operations: ["CREATE"], apiGroups: ["x.istio.io"], apiVersions: ["*"], resources: ["*"] }],
     })),
   };
 }

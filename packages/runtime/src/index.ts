@@ -38,7 +38,7 @@ export {
   serviceSettings,
   startService,
 } from "./start-service.ts";
-export { createTracer, type Span, type Tracer, tracingSettings } from "./tracing/tracer.ts";
+export type { Tracer } from "./tracing/tracer.ts";
 export { TimeSlice, Turns } from "./turns.ts";
 export {
   aborted,

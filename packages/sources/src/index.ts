@@ -9,7 +9,7 @@ export {
   readDocument,
 } from "./document-source.ts";
 export { parseDocumentAside } from "./document-thread.ts";
-export { type ParsedDocument, parseDocumentText } from "./documents.ts";
+export type { ParsedDocument } from "./documents.ts";
 export type { SourceErrorCode } from "./errors.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";
 export type { Admission, FileReading, KnownKind } from "./read-objects.ts";

@@ -14,11 +14,14 @@ const spec = { hosts: ["a"], http: [{ route: [{ destination: { host: "a" } }] }]
 const objects = new Map<string, unknown>();
 const watchers = new Set<ServerResponse>();
 let isServed = true;
+/** How often the kinds were looked for while there was none. */
+let looksInVain = 0;
 let version = 1;
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://api");
   const send = (status: number, body: unknown) => response.writeHead(status).end(JSON.stringify(body));
+  if (pathname === root && !isServed) looksInVain++;
   if (pathname === root && isServed) send(200, { resources: [{ name: "virtualservices" }] });
   else if (pathname === `${root}/virtualservices` && isServed) {
     if (searchParams.has("watch")) {
@@ -57,6 +60,14 @@ test("kinds are listed and followed; one that vanishes and comes back within a w
   })();
   const reported = () => groups.map(({ changes }) => changes.map(({ op, key }) => `${op} ${key.name}`).join(" "));
   const soon = (what: string) => ({ withinMs: 30_000, what });
+  const vanishes = async () => {
+    isServed = false;
+    looksInVain = 0;
+    for (const watcher of watchers) watcher.end();
+    await until(() => watchers.size === 0, soon("the watch to end"));
+    // The second look begins after the first was evaluated.
+    await until(() => looksInVain >= 2, soon("looks for the kind"));
+  };
 
   objects.set("a", object("a"));
   await until(() => groups.length === 1 && watchers.size === 1, soon("the first group"));
@@ -72,20 +83,14 @@ test("kinds are listed and followed; one that vanishes and comes back within a w
   assert.deepEqual(reported(), ["put a", "put b put d"]);
   assert.equal(source.problems()[0]?.object, "VirtualService/shop/c");
 
-  isServed = false;
-  for (const watcher of watchers) watcher.end();
-  await until(() => watchers.size === 0, soon("the watch to end"));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await vanishes();
   isServed = true;
   objects.set("b", object("b"));
   await until(() => watchers.size === 1, soon("the kind to be followed again"));
   await until(() => groups.length === 3, soon("the list"));
   assert.equal(reported().join().includes("delete"), false);
 
-  isServed = false;
-  for (const watcher of watchers) watcher.end();
-  await until(() => watchers.size === 0, soon("the watch to end"));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await vanishes();
   now += 2_000;
   await until(() => reported().at(-1)?.includes("delete") === true, soon("the objects to go"));
   assert.equal(reported().at(-1), "delete a delete b delete d");

@@ -16,7 +16,7 @@ test("every name of istiod is classified by what the code honours, and the floor
   assert.ok(reference.environment.honoured.includes("PILOT_DEBOUNCE_AFTER"));
   assert.ok(reference.environment.honoured.includes("GRPC_KEEPALIVE_INTERVAL"));
   assert.ok(reference.flags.honoured.includes("--grpcAddr"));
-  assert.ok(reference.flags.missing.includes("--tls-min-version"));
+  assert.ok(reference.flags.honoured.includes("--tls-min-version"));
   assert.ok(reference.pages.honoured.includes("/debug/syncz"));
   assert.ok(reference.metrics.honoured.includes("pilot_xds_pushes"));
   assert.match(

@@ -68,7 +68,8 @@ test("the service publishes a directory, follows it, reports problems, and a res
   await until(hasProblem, { withinMs: 30_000, what: "the refusal on the page" });
   const history = JSON.stringify(await page("/debug/history?object=sidecar/b.shop"));
   assert.match(history, /"by":"config-controller [^"]* from [^"]*".*"object":"Sidecar\/shop\/b","op":"created"/);
-  assert.match(JSON.stringify(await page("/ready")), /Sidecar\/shop\/b: spec.egres/);
+  const isOnReady = async () => JSON.stringify(await page("/ready")).includes("Sidecar/shop/b: spec.egres");
+  await until(isOnReady, { withinMs: 30_000, what: "the refusal on the page of readiness" });
   const metrics = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   assert.match(await metrics(), /^flotilla_config_objects\{kind="Sidecar"[^}]*\} 2$/m);
   assert.match(await metrics(), /^flotilla_config_published_total\{op="put"[^}]*\} 4$/m);

@@ -20,6 +20,7 @@ const beside: readonly RegExp[] = [
   /^packages\/bus\/src\/(?:embedded-key-value|key-value|lease|set-aside)\.ts$/,
   /^packages\/xds\/src\/(?:client|grpc)\//,
   /^services\/config-controller\/src\/(?:follow|ledger|status|gateway-status|debug|duties)\//,
+  /^services\/config-controller\/src\/watch\/last-good\.ts$/,
   /^services\/xds-server\/src\/(?:debug|fleet)\//,
   /^services\/[\w-]+\/src\/(?:\w+\/)?(?:metrics|[\w-]+-metrics|problem-reports|pages|registry-pages)\.ts$/,
   /^services\/service-controller\/src\/publish\/progress\.ts$/,
@@ -65,7 +66,7 @@ metadata: {name: web, namespace: shop}
 spec: {hosts: [web], http: [{route: [{destination: {host: web}}], timeout: ${version}s}]}
 `,
     idle: /^(?:services\/service-controller|packages\/registry)\//,
-    maxFiles: 69,
+    maxFiles: 71,
     maxReturns: 26,
   },
   {
@@ -80,7 +81,7 @@ ports: [{name: http, port: 8080}]
 endpoints: [{addresses: [192.0.2.${version}], conditions: {ready: true}}]
 `,
     idle: /^services\/config-controller\//,
-    maxFiles: 69,
+    maxFiles: 72,
     maxReturns: 20,
   },
 ];

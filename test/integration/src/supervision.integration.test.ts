@@ -61,11 +61,15 @@ describe("a supervised control plane with replicas", () => {
   });
 
   it("lists every replica, and explains and dumps a proxy wherever it is connected", async () => {
-    const table = await flotilla("status", "--output", "wide");
-    for (const replica of ["xds-server-1", "xds-server-2", "ca"]) {
+    const rows = ["xds-server-1", "xds-server-2", "ca"].map((replica) => {
       const { pid, healthUrl } = service(replica);
-      assert.match(table, new RegExp(`^${replica} +ready +${pid} +0 +${healthUrl}$`, "m"));
-    }
+      return new RegExp(`^${replica} +ready +${pid} +0 +${healthUrl}$`, "m");
+    });
+    // On a busy machine a service that has just started may take longer to answer than status waits.
+    await until(async () => {
+      const table = await flotilla("status", "--output", "wide").catch(String);
+      return rows.every((row) => row.test(table));
+    }, soon("a table with every replica"));
     const { healthUrl } = service("xds-server-1");
     const dump = async (proxy: string) => (await fetch(`${healthUrl}/debug/config_dump?proxyID=${proxy}`)).status;
     await until(

@@ -77,6 +77,8 @@ export async function runTarget(target: FuzzTarget, { seed, seconds, maxInputs }
     material.corpus.push(...found);
     [batch, batchInputs] = [[], found.length > 0 ? leastBatch : Math.min(mostBatch, 2 * batchInputs)];
   }
+  // Up to 4,000 inputs wait there, which is more than at the first measurement.
+  batch = [];
   const grownBytes = heapBytes === undefined ? 0 : heapNow() - heapBytes;
   const isFlat = grownBytes <= maxGrowthBytes;
   return report(isFlat ? undefined : { reason: `${grownBytes} bytes stay`, input: Buffer.alloc(0) });

@@ -81,10 +81,10 @@ const validators: Readonly<Record<string, KindValidator>> = {
   "telemetry.istio.io/Telemetry": validateTelemetry,
 };
 
-type OpenKindValidator = (spec: Field, served: ServedKinds) => readonly Problem[];
+type GatewayApiValidator = (spec: Field, served: ServedKinds) => readonly Problem[];
 
 /** Kinds of the Gateway API, whose metadata has no rules of Istio's. */
-const gatewayApiValidators: Readonly<Record<string, OpenKindValidator>> = {
+const gatewayApiValidators: Readonly<Record<string, GatewayApiValidator>> = {
   "gateway.networking.k8s.io/BackendTLSPolicy": validateBackendTlsPolicy,
   "gateway.networking.k8s.io/Gateway": validateKubernetesGateway,
   "gateway.networking.k8s.io/GatewayClass": validateGatewayClass,

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { answerPages } from "../answering-service.fixture.ts";
 import { recordRun } from "../recorded-run.fixture.ts";
-import { loadBetween } from "../top/load.ts";
-import { sumsOf } from "../top/metrics-text.ts";
+import { loadBetween, sumsOf } from "../top/load.ts";
 
 function metricsAt(seconds: number): string {
   return [

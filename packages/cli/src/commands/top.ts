@@ -7,8 +7,7 @@ import { columns, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 import { LiveArea } from "../supervise/live-area.ts";
-import { loadBetween, loadRows, type Reading, type ReplicaLoad, type UnreadReplica } from "../top/load.ts";
-import { sumsOf } from "../top/metrics-text.ts";
+import { loadBetween, loadRows, type Reading, type ReplicaLoad, sumsOf, type UnreadReplica } from "../top/load.ts";
 
 export const top: Run<typeof definition> = async ({ options, terminal, env }) => {
   const addresses = serviceAddresses(options);

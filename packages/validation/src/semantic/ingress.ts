@@ -22,11 +22,11 @@ const classAnnotation = "kubernetes.io/ingress.class";
 /** @param object the Ingress as a whole */
 export function validateIngress(object: Field, served: ServedKinds): readonly Problem[] {
   const spec = field(object, "spec");
-  const annotations = field(object, "metadata");
-  const annotation = textOrNone(fieldAt(annotations, "annotations", classAnnotation));
+  const metadata = field(object, "metadata");
+  const annotation = textOrNone(fieldAt(metadata, "annotations", classAnnotation));
   const className = textOrNone(field(spec, "ingressClassName"));
   const isServed = served.isServedIngress({ annotation, className });
-  return [...formProblems(spec), ...(isServed ? unfollowedProblems(spec, annotations) : [])];
+  return [...formProblems(spec), ...(isServed ? unfollowedProblems(spec, metadata) : [])];
 }
 
 function textOrNone({ value }: Field): string | undefined {

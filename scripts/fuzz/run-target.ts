@@ -13,6 +13,8 @@ export interface FuzzTarget extends Material {
   readonly run: (input: Buffer) => unknown;
   /** Errors that the function promises. */
   readonly isPromised: (error: unknown) => boolean;
+  /** Begins last, with the time that the others left. */
+  readonly isSlow?: boolean;
 }
 
 export interface FuzzLimits {

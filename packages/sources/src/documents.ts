@@ -28,8 +28,9 @@ export function parseDocumentText(body: string): ParsedDocument {
 function parseYaml(body: string): ParsedDocument {
   const lineCounter = new LineCounter();
   // Merge keys are not of YAML 1.2, but configuration in the field uses them. The parser's own check for keys that are there twice
-  // compares each with all others of its mapping: 50,000 keys take minutes.
-  const document = parseDocument(body, { lineCounter, merge: true, uniqueKeys: false, logLevel: "error" });
+  // compares each with all others of its mapping: 50,000 keys take minutes. A picture of each error's place would be cut off below.
+  const options = { merge: true, uniqueKeys: false, prettyErrors: false, logLevel: "error" } as const;
+  const document = parseDocument(body, { ...options, lineCounter });
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
   const errors = [
     ...document.errors.map(({ message, pos }) => ({ offset: pos[0], reason: firstLine(message) })),
@@ -109,7 +110,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The parser's messages go on with a picture of the place. */
+/** Messages may repeat lines of the text. */
 function firstLine(message: string): string {
-  return (message.split("\n", 1)[0] ?? message).replace(/ at line \d+, column \d+:?$/, "");
+  return message.split("\n", 1)[0] ?? message;
 }

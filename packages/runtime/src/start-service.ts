@@ -103,6 +103,8 @@ export async function startService<Settings extends ServiceSettings>(
   await using health = await serveHealth({ service: name, version, host, port, setting: "HEALTH_PORT", log, metrics });
   declareStartupDuration(metrics, health);
   const parts = new Parts(stop, log);
+  // At once: work in hand may take as long as SHUTDOWN_DURATION, and nobody should bring more meanwhile.
+  parts.stop.addEventListener("abort", () => health.readiness.markStopping(), { once: true });
   const failures = new FailingWork(metrics, health);
   await using introspection = await introspect(options, { log, levels, end: () => parts.end() });
   const { traceEndpoint, traceShare = 1 } = settings;

@@ -68,16 +68,20 @@ async function run(service: XdsService): Promise<void> {
   await orAborted(mesh.completed, stop);
 
   const { authenticator } = identity.peers;
-  await using _plain = await servePlain(service, ads, { authenticator, mode: "offered" });
-  inBackground(serveSecure(service, { ads, identity }));
+  await using plain = await servePlain(service, ads, { authenticator, mode: "offered" });
+  const secure = serveSecure(service, { ads, identity });
+  inBackground(secure);
   const onHandedOff = () => streamMetrics.handedOff();
   const left = joinReplicas(service, { replica, snapshot, connected, onHandedOff });
   health.markReady();
   http.markReady();
   log.info("serving", { port: settings.port });
   await aborted(stop);
+  http.readiness.markStopping();
   // Before the streams end: other replicas must not hand theirs off to this one.
   await left;
+  // Before the server ends all that are left: the streams of both ports are handed off in the same time.
+  await Promise.all([plain[Symbol.asyncDispose](), secure]);
 }
 
 /** Of the introspection pages: who is connected, from where and since when. */

@@ -48,6 +48,8 @@ function limitsOf(settings: Settings): AdsOptions["limits"] {
     ...{ maxRequestBytes, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs },
     maxStreamsPerConnection: maxStreams,
     newStreamsPerSecond: settings.streamsPerSecond,
+    // Leaves time to close connections, and what else is open.
+    handOffMs: settings.shutdownMs / 3,
     stuckMs: settings.stuckClientMs,
     maxNames: settings.maxNames,
   };

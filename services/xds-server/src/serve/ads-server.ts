@@ -13,6 +13,7 @@ import { Bodies, type Form, SharedStates } from "@flotilla/xds";
 import type { StreamAuthentication } from "./authenticate.ts";
 import type { ConnectedStreams } from "./connected-streams.ts";
 import { RequestDecoder } from "./decode-request.ts";
+import { handOffAll, longestDrainMs } from "./hand-off-all.ts";
 import { MessageCache, writeDeadlines } from "./message-cache.ts";
 import { SharedRecords } from "./receipts.ts";
 import type { ClientIdentity } from "./resource-source.ts";
@@ -92,9 +93,9 @@ export class AdsServer implements AsyncDisposable {
     const listening = await servePlaintext({
       ...at,
       server: this.#server(port, further),
-      drainMs: this.#options.limits.drainMs,
+      drainMs: longestDrainMs(this.#options.limits),
     });
-    return endingFirst(listening, port.streams);
+    return handingOff(listening, port.streams, this.#options.limits);
   }
 
   /** `further`: methods of other services on the same port. */
@@ -105,8 +106,9 @@ export class AdsServer implements AsyncDisposable {
   ): Promise<AdsTlsPort> {
     const { log, limits } = this.#options;
     const port: Port = { authentication, isPlaintext: false, streams: new Set() };
-    const tls = await serveGrpcTls({ ...at, server: this.#server(port, further), log, drainMs: limits.drainMs });
-    return { ...endingFirst(tls, port.streams), reload: (material) => tls.reload(material) };
+    const drainMs = longestDrainMs(limits);
+    const tls = await serveGrpcTls({ ...at, server: this.#server(port, further), log, drainMs });
+    return { ...handingOff(tls, port.streams, limits), reload: (material) => tls.reload(material) };
   }
 
   /** Ends every stream that is left. The ports are their owner's. */
@@ -204,13 +206,17 @@ interface Port {
   readonly streams: Set<Stream>;
 }
 
-/** Its streams end with a status that asks the client to connect elsewhere, before the port is closed. */
-function endingFirst(port: AdsPort, streams: ReadonlySet<Stream>): AdsPort {
+/**
+ * Takes no new connections and announces the end of those that are open (GOAWAY), so that clients connect elsewhere; then ends the streams one
+ * after the other.
+ */
+function handingOff(port: AdsPort, streams: ReadonlySet<Stream>, limits: AdsLimits): AdsPort {
   return {
     port: port.port,
-    [Symbol.asyncDispose]: () => {
-      for (const stream of [...streams]) stream.end(streamEnd.shutdown());
-      return port[Symbol.asyncDispose]();
+    [Symbol.asyncDispose]: async () => {
+      const closed = port[Symbol.asyncDispose]();
+      await handOffAll(streams, { ...limits, random: Math.random });
+      await closed;
     },
   };
 }

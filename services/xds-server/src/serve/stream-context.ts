@@ -92,7 +92,10 @@ export interface AdsLimits {
   /** Maximum age of a connection, ±10 % jitter; undefined: never. */
   readonly maxConnectionAgeMs: number | undefined;
   readonly maxConnectionAgeGraceMs: number;
+  /** How long connections may stay open after their last stream ended. */
   readonly drainMs: number;
+  /** Longest time in which the streams of a server that stops are ended. */
+  readonly handOffMs: number;
   readonly cacheBytes: number;
   readonly cacheIdleMs: number;
 }
@@ -108,6 +111,7 @@ export const defaultAdsLimits: AdsLimits = {
   maxConnectionAgeMs: undefined,
   maxConnectionAgeGraceMs: 10_000,
   drainMs: 2_000,
+  handOffMs: 5_000,
   cacheBytes: 64 * 1024 * 1024,
   cacheIdleMs: 10_000,
 };

@@ -29,6 +29,7 @@ interface Options {
   readonly url?: string;
   readonly isRefused?: () => Promise<boolean>;
   readonly rootFile?: string;
+  readonly pollMs?: number;
 }
 
 async function writing(memory: MemoryApi, check: (rootFile: string) => Promise<void>, options: Options = {}) {
@@ -38,7 +39,7 @@ async function writing(memory: MemoryApi, check: (rootFile: string) => Promise<v
   const running = new CaBundles({
     ...{ api: memory.api, service: ownService.service, rootFile, url: options.url },
     isRefused: options.isRefused ?? (async () => false),
-    ...{ pollMs: 5, log: noopLogger, random: () => 0 },
+    ...{ pollMs: options.pollMs ?? 5, log: noopLogger, random: () => 0 },
   }).run(stop.signal);
   try {
     await check(rootFile);
@@ -142,6 +143,22 @@ describe("webhook configurations", () => {
     };
     await writing(memory, check, { rootFile });
     assert.equal(first(memory, injectorPath)?.clientConfig.caBundle, base64("late root"));
+  });
+
+  test("keep a new root of another replica that saw it first", async () => {
+    const memory = createMemoryApi({ [injectorPath]: withClient(ownService) });
+    const check = async (rootFile: string) => {
+      const caBundle = () => first(memory, injectorPath)?.clientConfig.caBundle;
+      await eventually("the root", () => caBundle() === base64("first root"));
+      await writeFile(rootFile, "second root");
+      memory.put(injectorPath, withClient({ ...ownService, caBundle: base64("second root") }));
+      memory.put(`${group}/mutatingwebhookconfigurations/later`, withClient(ownService));
+      await eventually("the other one", () => memory.writes.some(({ path }) => path.endsWith("/later")));
+      assert.equal(caBundle(), base64("second root"));
+    };
+    // Its next look at the file comes after the test.
+    await writing(memory, check, { pollMs: 600_000 });
+    assert.equal(memory.writes.filter(({ path }) => path === injectorPath).length, 1);
   });
 
   test("that somebody else changed at the same time are written after that", async () => {

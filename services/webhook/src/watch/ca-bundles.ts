@@ -3,6 +3,7 @@
  * when the root changes, when a configuration is applied, and when somebody edits it. Validation refuses objects while the webhook is away
  * (failurePolicy) once a probe showed that it works. Configurations of other webhooks are left alone.
  */
+import { readFile } from "node:fs/promises";
 import { follow, type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
 import { followFiles, type Logger, Wakeup } from "@flotilla/runtime";
 
@@ -71,11 +72,14 @@ export class CaBundles {
   async #followRoot(stop: AbortSignal): Promise<void> {
     const { rootFile, pollMs } = this.#options;
     for await (const { texts } of followFiles([rootFile], pollMs, stop)) {
-      const [root = ""] = texts ?? [];
-      // While it cannot be read the one before holds.
-      if (root !== "") this.#caBundle = Buffer.from(root).toString("base64");
+      this.#takeRoot(texts?.[0]);
       this.#wakeup.wake();
     }
+  }
+
+  /** While it cannot be read the one before holds. */
+  #takeRoot(root = ""): void {
+    if (root !== "") this.#caBundle = Buffer.from(root).toString("base64");
   }
 
   async #followConfigurations(collection: WriteAttempt["collection"], stop: AbortSignal): Promise<void> {
@@ -98,6 +102,9 @@ export class CaBundles {
   }
 
   async #writeOne(collection: WriteAttempt["collection"], configuration: WebhookConfiguration): Promise<void> {
+    // Another replica may have seen a new root before: it must not be replaced by the one of the last look.
+    if (this.#withCaBundle(configuration) !== undefined)
+      this.#takeRoot(await readFile(this.#options.rootFile, "utf8").catch(() => undefined));
     const next = this.#withCaBundle(configuration) ?? (await this.#failingClosed(collection, configuration));
     if (next === undefined || this.#caBundle === undefined) return;
     const { name = "" } = configuration.metadata;

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, it } from "node:test";
 import { isObject, type JsonObject } from "@flotilla/model";
-import { parse, parseAllDocuments } from "yaml";
+import { parse } from "yaml";
 import type { AnalysisTools, Analyzer, Index, Mesh } from "./analyzer.ts";
 import { createAnalyzers } from "./analyzers/all.ts";
 import { assumedObjects } from "./assumed-objects.ts";
 import { exampleOf } from "./examples.fixture.ts";
 import type { Finding } from "./finding.ts";
 import { MeshAnalysis } from "./mesh-analysis.ts";
-import { type MeshObject, meshObject, meshSettings } from "./mesh-object.ts";
+import { type MeshObject, meshObject, meshSettings, remoteService } from "./mesh-object.ts";
 import { messageList } from "./messages/messages.ts";
 
 /** Every text is a certificate of the year 2001, and it is that year. */
@@ -22,10 +22,12 @@ const tools: AnalysisTools = {
 const analyzers = createAnalyzers();
 
 function objectsOf(text: string): readonly MeshObject[] {
-  const given = parseAllDocuments(text).map((document): unknown => document.toJS());
-  const objects = given.map((one) => {
-    const object = meshObject(one);
-    assert.ok(object !== undefined, JSON.stringify(one));
+  const documents = text.split(/^---\n/m);
+  const given = documents.map((document): unknown => parse(document));
+  const objects = documents.map((document, index) => {
+    const [, cluster] = /^# in cluster (\S+)\n/.exec(document) ?? [];
+    const object = cluster === undefined ? meshObject(given[index]) : remoteService(cluster, given[index]);
+    assert.ok(object !== undefined, document);
     return object;
   });
   return [...assumedObjects("istio-system"), ...objects, ...given.flatMap(networksOf)];

@@ -47,6 +47,28 @@ export function meshSettings({ kind, document }: MeshSettings, namespace: string
   return { key: { kind, namespace, name }, labels: {}, annotations: {}, whole, spec: field(whole, "spec") };
 }
 
+/** A Service of another cluster, under a kind of its own; undefined for what is no Service. */
+export function remoteService(cluster: string, value: unknown): MeshObject | undefined {
+  const object = meshObject(value);
+  if (object?.key.kind !== "Service") return undefined;
+  const { namespace, name } = object.key;
+  return { ...object, key: { kind: "RemoteService", namespace, name: `${name}${atCluster}${cluster}` } };
+}
+
+/** No name of an object has this character. */
+const atCluster = "@";
+
+/** Undefined for a Service of the own cluster. */
+export function clusterOfService({ key: { kind, name } }: MeshObject): string | undefined {
+  return kind === "RemoteService" ? name.slice(name.indexOf(atCluster) + 1) : undefined;
+}
+
+/** The key of the Service in its cluster. */
+export function serviceKeyOf({ key }: MeshObject): ConfigKey {
+  if (key.kind !== "RemoteService") return key;
+  return { ...key, kind: "Service", name: key.name.slice(0, key.name.indexOf(atCluster)) };
+}
+
 /** `VirtualService shop/reviews`; without a namespace where there is none. */
 export function objectTitle({ kind, namespace, name }: ConfigKey): string {
   return `${kind} ${fullName({ namespace, name })}`;

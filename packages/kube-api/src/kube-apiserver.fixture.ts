@@ -87,7 +87,8 @@ export async function startKubeApiserver(
     const api = owned.use(openKubeApi(config));
     const isThere = async () => (await api.get("/api/v1/namespaces/default")) !== undefined;
     const what = `kube-apiserver (${file("apiserver.log")})`;
-    const answers = async () => void (await until(isThere, { withinMs: 60_000, what, everyMs: 100 }));
+    // On a machine with a load of 30 it took longer than a minute.
+    const answers = async () => void (await until(isThere, { withinMs: 150_000, what, everyMs: 100 }));
     await answers();
     return {
       kubeconfig: file("kubeconfig"),

@@ -26,11 +26,11 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const mounted = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Undefined when the environment names no cluster. @throws KubeError KUBE_CONFIG */
-export async function loadKubeConfig(env: Env): Promise<KubeConfig | undefined> {
+/** Undefined when the environment names no cluster; by default the current context of its file. @throws KubeError KUBE_CONFIG */
+export async function loadKubeConfig(env: Env, context?: string): Promise<KubeConfig | undefined> {
   const file = env["KUBECONFIG"];
   if (file !== undefined && file !== "")
-    return configOf(currentContext(await readText(file), file), file, dirname(file));
+    return configOf(currentContext(await readText(file), file, context), file, dirname(file));
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = env;
   if (host === undefined || host === "") return undefined;
   return {

@@ -42,11 +42,12 @@ const unknownToUs = ["as-groups", "as-uid", "as-user-extra"] as const;
 /** An entry that nobody can use is not there; the others are. */
 const lenient = { onInvalidEntry: "filter" } as const;
 
-/** `file` is what errors call it. @throws KubeError KUBE_CONFIG */
-export function currentContext(content: string, file: string): KubeContext {
+/** `file` is what errors call it; `wanted` names another context than the current one. @throws KubeError KUBE_CONFIG */
+export function currentContext(content: string, file: string, wanted?: string): KubeContext {
   const wrong = (what: string) => new KubeError("KUBE_CONFIG", `${file}${what}`);
   const { lists, current } = documentOf(content, file);
-  const context = newContexts(lists.contexts, lenient).find(({ name }) => name === current);
+  const context = newContexts(lists.contexts, lenient).find(({ name }) => name === (wanted ?? current));
+  if (wanted !== undefined && context === undefined) throw wrong(` has no context ${wanted}`);
   const clusterFields = fieldsOf(lists, "cluster", context?.cluster);
   const userFields = fieldsOf(lists, "user", context?.user);
   const text = (kind: string, name: string | undefined, fields: Fields) => (field: string) => {

@@ -48,7 +48,8 @@ async function run(service: ConfigService): Promise<void> {
     published,
     refused,
     conflicts: () => store.conflicts(),
-    analyzes: settings.analyzes,
+    analysis: { isOn: settings.analyzes, maxServices: settings.analyzedServices },
+    log: log.child({ part: "status" }),
   });
   problems.begin(service, { view, status, metrics });
 

@@ -37,6 +37,14 @@ export const settings = {
     sentence:
       "Objects are analyzed beside each other; what is found stands in the condition PassedAnalysis of their status. Takes about 8 kB of memory an object.",
   }),
+  analyzedServices: integer({
+    env: "ANALYSIS_MAX_SERVICES",
+    default: 10_000,
+    min: 0,
+    max: 1_000_000,
+    sentence:
+      "Most services that are kept for PILOT_ENABLE_ANALYSIS, about 6 kB each, to find hosts and ports that nobody has; in larger meshes, and with 0, these are not looked for.",
+  }),
   statusWritesPerSecond: integer({
     env: "PILOT_STATUS_QPS",
     default: 20,

@@ -3,6 +3,7 @@ import type { Analyzer } from "../analyzer.ts";
 import { alphaAnnotations, annotations } from "./annotations.ts";
 import { authorizationPolicies } from "./authorization.ts";
 import { claimedHosts } from "./claimed-hosts.ts";
+import { clusterServices } from "./cluster-services.ts";
 import { concernedWorkloads } from "./concerned-workloads.ts";
 import { conditions } from "./conditions.ts";
 import { applicationUser, deploymentServices } from "./deployments.ts";
@@ -37,6 +38,7 @@ export function createAnalyzers(): readonly Analyzer[] {
     automaticImages,
     claimRoutes,
     claimedHosts,
+    clusterServices,
     concernedWorkloads,
     conditions,
     deploymentServices,
@@ -82,6 +84,7 @@ const unpublished: ReadonlySet<string> = new Set([
   "MutatingWebhookConfiguration",
   "Node",
   "Pod",
+  "RemoteService",
   "Secret",
   "Service",
   "WorkloadEntry",

@@ -61,6 +61,13 @@ export const serviceMessages = {
     template: "webhook {webhook} reaches the control plane by IP address ({address})",
     description: "A host name survives a change of the address.",
   },
+  ServiceDiffersBetweenClusters: {
+    code: "IST0170",
+    level: "Warning",
+    template: "the Service differs between clusters {clusters}: {differences}",
+    description:
+      "A mesh of several clusters has one service of each name. Its type and ports are those of one of the clusters, so that calls to the others may fail.",
+  },
   ConflictingServiceEntryProtocols: {
     code: "IST0177",
     level: "Warning",

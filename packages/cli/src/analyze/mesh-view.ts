@@ -12,13 +12,14 @@ import { kindNamed } from "@flotilla/kinds";
 import { isObject, type JsonObject, type KubeObject } from "@flotilla/model";
 import { parse } from "yaml";
 import { type ApiClient, ApiRefusal, openApi } from "../api/api-client.ts";
-import { clusterObjects } from "../api/cluster-objects.ts";
+import { clusterObjects, openUsersCluster } from "../api/cluster-objects.ts";
 import { filesOf, readManifestText } from "../api/manifests.ts";
 import type { analyze as definition } from "../definitions/offline.ts";
 import type { Invocation } from "../parse/definition.ts";
 import { locateObjects, type Place } from "../validate/located-objects.ts";
 import { meshDocuments } from "../validate/mesh-config-map.ts";
 import type { Finding } from "../validate/reports.ts";
+import { servicesOfClusters, servicesOfFiles } from "./remote-services.ts";
 
 type Analyze = Invocation<typeof definition>;
 
@@ -50,7 +51,8 @@ export async function meshView(invocation: Analyze, analyzers: readonly Analyzer
   const { operands, options } = invocation;
   const live = await liveObjects(invocation, analyzers);
   const files = operands.paths.flatMap(filesOf).map((file) => fileView(file, options.namespace ?? "default"));
-  const objects = [...(live?.objects ?? []), ...files.flatMap((one) => one.objects)];
+  const remote = servicesOfFiles(invocation).map((object): ViewedObject => ({ object }));
+  const objects = [...(live?.objects ?? []), ...files.flatMap((one) => one.objects), ...remote];
   const assumed = [
     ...(live === undefined ? assumedObjects(controlPlaneNamespace) : []),
     ...assumedPods(
@@ -72,14 +74,16 @@ interface LiveObjects {
 }
 
 /** Undefined where files alone are meant. */
-async function liveObjects(
-  { operands, options, env }: Analyze,
-  analyzers: readonly Analyzer[],
-): Promise<LiveObjects | undefined> {
+async function liveObjects(invocation: Analyze, analyzers: readonly Analyzer[]): Promise<LiveObjects | undefined> {
+  const { operands, options, env } = invocation;
   const wanted = new Set([...analyzers.flatMap(({ checks, reads }) => [...checks, ...reads]), "ConfigMap"]);
   if (options.kube) {
-    const objects = await clusterObjects(options.kubeconfig, env, (kind) => wanted.has(kind));
-    return { objects: objects.flatMap(viewed), missing: [] };
+    using api = await openUsersCluster(options.kubeconfig, env);
+    const comparesClusters = wanted.has("RemoteService");
+    if (comparesClusters) wanted.add("Secret");
+    const own = await clusterObjects(api, (kind) => wanted.has(kind));
+    const remote = comparesClusters ? await servicesOfClusters(invocation, own) : [];
+    return { objects: [...own.flatMap(viewed), ...remote.map((object) => ({ object }))], missing: [] };
   }
   const isOfControlPlane = options.server !== undefined || options.url.length > 0 || operands.paths.length === 0;
   return isOfControlPlane ? objectsOfApi(await openApi(options), wanted) : undefined;

@@ -7,13 +7,11 @@ import { type KubeObject as ApiObject, type KubeApi, listAll, loadKubeConfig, op
 import type { KubeObject } from "@flotilla/model";
 import { CliError } from "../errors.ts";
 
-/** Kinds that the cluster does not serve have no objects. @throws CliError CLI_USAGE; KubeError */
+/** Kinds that the cluster does not serve have no objects. @throws KubeError */
 export async function clusterObjects(
-  kubeconfig: string | undefined,
-  env: NodeJS.ProcessEnv,
+  api: KubeApi,
   isWanted: (kind: string) => boolean,
 ): Promise<readonly KubeObject[]> {
-  using api = await openUsersCluster(kubeconfig, env);
   const objects: KubeObject[] = [];
   for (const { name, group, versions, plural, kind } of kinds) {
     if (!isWanted(name)) continue;
@@ -34,10 +32,14 @@ async function listed(api: KubeApi, path: string): Promise<readonly ApiObject[] 
   return (await listAll<ApiObject>(api, path)).objects;
 }
 
-/** The cluster of a kubeconfig, by default that of kubectl. @throws CliError CLI_USAGE; KubeError KUBE_CONFIG */
-export async function openUsersCluster(kubeconfig: string | undefined, env: NodeJS.ProcessEnv): Promise<KubeApi> {
+/** The cluster of a kubeconfig, by default the current one of kubectl. @throws CliError CLI_USAGE; KubeError KUBE_CONFIG */
+export async function openUsersCluster(
+  kubeconfig: string | undefined,
+  env: NodeJS.ProcessEnv,
+  context?: string,
+): Promise<KubeApi> {
   const file = kubeconfig ?? (env["KUBECONFIG"] || join(homedir(), ".kube/config"));
-  const config = existsSync(file) ? await loadKubeConfig({ KUBECONFIG: file }) : undefined;
+  const config = existsSync(file) ? await loadKubeConfig({ KUBECONFIG: file }, context) : undefined;
   if (config === undefined) throw new CliError("CLI_USAGE", `a kubeconfig is needed: there is no file ${file}`);
   return openKubeApi(config);
 }

@@ -105,6 +105,35 @@ describe("flotilla analyze", () => {
     assert.deepEqual(await codes(without, withMap, "--revision", "canary"), ["IST0157"]);
   });
 
+  it("compares Services with those of other clusters", async () => {
+    const text = (spec: string) =>
+      `apiVersion: v1\nkind: Service\nmetadata: {name: reviews, namespace: shop}\nspec: {${spec}}\n`;
+    const ports = "ports: [{name: http, port: 80}]";
+    const here = written("here.yaml", text(ports));
+    const west = written("west.yaml", text("clusterIP: None, ports: [{name: http, port: 80}, {name: grpc, port: 81}]"));
+    const same = written(
+      "same.yaml",
+      text("type: ClusterIP, ports: [{name: http, port: 80, protocol: TCP, targetPort: 80}]"),
+    );
+    const { out } = await recordRun([
+      "analyze",
+      here,
+      "--remote-files",
+      `west=${west}`,
+      "--remote-files",
+      `east=${same}`,
+    ]);
+    assert.match(
+      out,
+      /here\.yaml:\d+:\d+: warning: Service shop\/reviews: the Service differs between clusters this one, west: in west it is headless, it has port grpc 81\/TCP to 81 \[IST0170\]/,
+    );
+    const elsewhere = written("none.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
+    const remote = ["--remote-files", `west=${west}`, "--remote-files", `east=${same}`];
+    const apart = await recordRun(["analyze", elsewhere, ...remote]);
+    assert.match(apart.out, /^warning: Service shop\/reviews: .* clusters east, west: in west it is headless/m);
+    assert.equal((await recordRun(["analyze", here, "--remote-files", west])).code, 2);
+  });
+
   it("takes workloads and machines for the pods that they stand for", async () => {
     const policy = (app: string) =>
       `apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: ${app}, namespace: shop}\nspec: {selector: {matchLabels: {app: ${app}}}}\n`;

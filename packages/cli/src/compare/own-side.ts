@@ -9,7 +9,7 @@ import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } 
 import { Core } from "@flotilla/xds-server/core";
 import { parseFeatures } from "@flotilla/xds-server/features";
 import { parse } from "yaml";
-import { clusterObjects } from "../api/cluster-objects.ts";
+import { clusterObjects, openUsersCluster } from "../api/cluster-objects.ts";
 import { describe, readManifests } from "../api/manifests.ts";
 import { CliError } from "../errors.ts";
 import { parseEnvFile } from "../options.ts";
@@ -37,7 +37,8 @@ export async function coreFromCluster(
   env: NodeJS.ProcessEnv,
   options: MeshOptions,
 ): Promise<Core> {
-  const objects = await clusterObjects(kubeconfig, env, isReadKind);
+  using api = await openUsersCluster(kubeconfig, env);
+  const objects = await clusterObjects(api, isReadKind);
   const mesh = options.mesh === undefined ? meshOfCluster(objects) : document(options.mesh);
   return coreOf(objects, mesh, options);
 }

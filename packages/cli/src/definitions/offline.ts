@@ -34,6 +34,11 @@ export const analyze = define({
   options: {
     namespace,
     kube: flag("--kube", "objects of the cluster of --kubeconfig, else KUBECONFIG or ~/.kube/config"),
+    remoteContexts: list(
+      "--remote-contexts <CONTEXT>",
+      "with --kube, other clusters of the mesh, by contexts of the kubeconfig; else those of the Secrets labelled istio/multiCluster",
+    ),
+    remoteFiles: list("--remote-files <CLUSTER=PATH>", "files with the Services of another cluster of the mesh"),
     mesh: existing("--mesh <FILE>", "MeshConfig; else that of the ConfigMap of the revision among the objects", "file"),
     revision: textOr("--revision <REVISION>", "revision whose ConfigMap counts: istio, or istio-REVISION", "default"),
     failureThreshold: choice("--failure-threshold <LEVEL>", "lowest level that fails the command", [
@@ -52,6 +57,7 @@ export const analyze = define({
     ["analyze mesh/", "the objects of a directory"],
     ["analyze mesh/ -o sarif --failure-threshold Warning", "for CI systems that annotate changes"],
     ["analyze --kube", "a cluster"],
+    ["analyze --kube --remote-contexts west", "a cluster, its Services compared with those of another"],
     ["analyze mesh/ --kube", "a cluster as it would be with the objects of a directory"],
     ['analyze mesh/ -S "IST0103=Pod *.testing"', "without one message of a namespace's pods"],
   ],

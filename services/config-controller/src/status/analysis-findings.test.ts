@@ -1,8 +1,8 @@
 /** The findings of analysis follow the published objects, and are for their status. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Config } from "@flotilla/model";
-import { until } from "@flotilla/runtime";
+import type { Config, Service, ServiceChange } from "@flotilla/model";
+import { noopLogger, until } from "@flotilla/runtime";
 import type { PublishedListener, PublishedObject } from "../follow/published-config.ts";
 import { AnalysisFindings } from "./analysis-findings.ts";
 
@@ -18,6 +18,19 @@ const gateway: Config = {
   creationTimeMs: 0,
   spec: { servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["reviews"] }] },
 };
+
+function service(name: string, shard = "Kubernetes/one"): ServiceChange & { readonly op: "put" } {
+  const key = { shard, hostname: `${name}.shop.svc.cluster.local`, namespace: "shop", name };
+  const value: Service = {
+    ...{ hostname: key.hostname, namespace: "shop", name, labels: {}, meshExternal: false, defaultAddress: "10.0.0.1" },
+    ...{ clusterVips: {}, creationTimeMs: 0, serviceAccounts: [], definedBy: "" },
+    registry: "Kubernetes",
+    resolution: "client-side",
+    exportTo: ["*"],
+    ports: [{ name: "http", number: 80, protocol: "HTTP" }],
+  };
+  return { type: "service", op: "put", key, value };
+}
 
 /** Published objects that a test changes by hand. */
 function publishedBy(baseline: readonly Config[]) {
@@ -55,7 +68,7 @@ describe("findings of analysis for the status", () => {
       route("a"),
       route("quiet", { "galley.istio.io/analyze-suppress": "*" }),
     ]);
-    const findings = new AnalysisFindings(published);
+    const findings = new AnalysisFindings({ published, maxServices: 10, log: noopLogger });
     const stop = new AbortController();
     const noted: string[] = [];
     const running = findings.run((objects) => noted.push(...objects), stop.signal);
@@ -71,6 +84,46 @@ describe("findings of analysis for the status", () => {
     assert.ok(noted.includes("VirtualService/shop/a"));
     change(route("a"), undefined);
     await found(() => findings.of("VirtualService/shop/a").length === 0);
+    stop.abort();
+    await running;
+  });
+
+  const hosts = (findings: AnalysisFindings) =>
+    findings.of("VirtualService/shop/a").flatMap(({ field, reason }) => (field.endsWith(".host") ? [reason] : []));
+
+  it("look hosts up once Services are published", async () => {
+    const { published, begin } = publishedBy([route("a"), gateway]);
+    const findings = new AnalysisFindings({ published, maxServices: 2, log: noopLogger });
+    const stop = new AbortController();
+    const running = findings.run(() => undefined, stop.signal);
+    begin();
+    findings.noteService(service("revews"));
+    await found(() => findings.of("VirtualService/shop/a").length === 0);
+    findings.beginServices();
+    await found(() => /^host reviews does not exist.*revews meant\? \[IST0101\]$/.test(hosts(findings)[0] ?? ""));
+    findings.noteService(service("reviews", "Kubernetes/one"));
+    await found(() => hosts(findings).length === 0);
+    findings.noteService({ ...service("reviews", "Kubernetes/one"), op: "delete" });
+    await found(() => hosts(findings).length === 1);
+    stop.abort();
+    await running;
+  });
+
+  it("do not look hosts up in a mesh with more Services than the bound", async () => {
+    const { published, begin } = publishedBy([route("a"), gateway]);
+    const logged: string[] = [];
+    const log = { ...noopLogger, warn: (event: string) => void logged.push(event) };
+    const findings = new AnalysisFindings({ published, maxServices: 2, log });
+    const stop = new AbortController();
+    const running = findings.run(() => undefined, stop.signal);
+    begin();
+    findings.beginServices();
+    for (const name of ["one", "two"]) findings.noteService(service(name));
+    await found(() => hosts(findings).length === 1);
+    findings.noteService(service("three"));
+    findings.noteService(service("four"));
+    await found(() => hosts(findings).length === 0);
+    assert.equal(logged.length, 1);
     stop.abort();
     await running;
   });

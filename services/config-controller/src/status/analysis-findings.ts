@@ -1,6 +1,6 @@
 /**
- * What analysis finds of the published objects, for their status: by those analyzers that look at nothing else, for the Services and pods
- * of a mesh are not published as objects. Changes are checked a few objects at a time, so that the process goes on answering.
+ * What analysis finds of the published objects, for their status: by those analyzers that look at configuration, and at Services once they are
+ * published. Pods and Secrets are not looked at. Changes are checked a few objects at a time, so that the process goes on answering.
  */
 import {
   configurationAnalyzers,
@@ -10,24 +10,39 @@ import {
   meshObject,
   meshSettings,
   type ObjectChange,
+  PublishedServices,
 } from "@flotilla/analysis";
-import { type Config, configKeyText, type JsonObject, parseConfigKey } from "@flotilla/model";
-import { TimeSlice, Wakeup } from "@flotilla/runtime";
+import { type Bus, filters, subscribe } from "@flotilla/bus";
+import { type Config, configKeyText, type JsonObject, parseConfigKey, type ServiceChange } from "@flotilla/model";
+import { type Logger, TimeSlice, Wakeup } from "@flotilla/runtime";
 import type { PublishedConfig } from "../follow/published-config.ts";
 import { manifestOf } from "../store/manifest-of.ts";
 import type { Finding } from "./object-status.ts";
 
+export interface AnalysisFindingsOptions {
+  readonly published: Pick<PublishedConfig, "all" | "listen">;
+  /** With more Services none are kept, and hosts and ports are not looked up. */
+  readonly maxServices: number;
+  readonly log: Logger;
+}
+
 const checkedAtOnce = 20;
 
 export class AnalysisFindings {
-  readonly #published: Pick<PublishedConfig, "all" | "listen">;
+  readonly #options: AnalysisFindingsOptions;
   readonly #wakeup = new Wakeup();
   readonly #objects = new Map<string, MeshObject>();
-  #analysis = createAnalysis();
+  readonly #services = new PublishedServices();
+  /** Whether all Services that are published have been noted: a host that is not among them does not exist. */
+  #knowsServices = false;
+  #isTooLarge = false;
+  /** Whether the analysis looks hosts and ports up. */
+  #looksUpServices = false;
+  #analysis = createAnalysis(false);
 
-  constructor(published: Pick<PublishedConfig, "all" | "listen">) {
-    this.#published = published;
-    published.listen({
+  constructor(options: AnalysisFindingsOptions) {
+    this.#options = options;
+    options.published.listen({
       onBaseline: () => this.#begin(),
       onGeneration: ({ changes }) =>
         this.#note(
@@ -59,26 +74,87 @@ export class AnalysisFindings {
     }
   }
 
+  /** Runs until `stop` fires. */
+  async followServices(bus: Bus, stop: AbortSignal): Promise<void> {
+    this.#forgetServices();
+    const options = { bus, filter: filters.services, afterSequence: 0, seal: undefined };
+    for await (const item of subscribe({ ...options, publishers: ["service-controller"] }, stop)) {
+      if (item.kind === "reset") this.#forgetServices();
+      else if (item.kind === "caught-up") this.beginServices();
+      else if (item.kind === "group")
+        for (const change of item.group.changes) if (change.type === "service") this.noteService(change);
+    }
+  }
+
+  /** All Services that are published have been noted. */
+  beginServices(): void {
+    this.#knowsServices = true;
+    this.#chooseAnalyzers();
+  }
+
+  noteService(change: ServiceChange): void {
+    if (this.#isTooLarge || this.#options.maxServices === 0) return;
+    const changes = this.#services.note(change);
+    if (this.#services.size > this.#options.maxServices) {
+      this.#isTooLarge = true;
+      this.#services.clear();
+      this.#options.log.warn("the mesh has too many services to look hosts up for the status of objects", {
+        most: this.#options.maxServices,
+      });
+    }
+    if (this.#chooseAnalyzers() || !this.#looksUpServices) return;
+    this.#analysis.note(changes);
+    this.#wakeup.wake();
+  }
+
+  #forgetServices(): void {
+    this.#knowsServices = false;
+    this.#isTooLarge = false;
+    this.#services.clear();
+    this.#chooseAnalyzers();
+  }
+
+  /** Without any Service a mesh has none or nobody publishes them: hosts are not looked up then. Returns whether it began anew. */
+  #chooseAnalyzers(): boolean {
+    if (this.#looksUpServices === (this.#knowsServices && this.#services.size > 0)) return false;
+    this.#looksUpServices = !this.#looksUpServices;
+    this.#renew();
+    return true;
+  }
+
   #begin(): void {
-    this.#analysis = createAnalysis();
     this.#objects.clear();
-    this.#note([...this.#published.all()].flatMap(({ config }) => changeOf(config)));
+    this.#record([...this.#options.published.all()].flatMap(({ config }) => changeOf(config)));
+    this.#renew();
+  }
+
+  /** All objects are checked again. */
+  #renew(): void {
+    this.#analysis = createAnalysis(this.#looksUpServices);
+    const services = this.#looksUpServices ? this.#services.objects() : [];
+    this.#analysis.note([...this.#objects.values(), ...services].map((object) => ({ object })));
+    this.#wakeup.wake();
   }
 
   #note(changes: readonly ObjectChange[]): void {
+    this.#record(changes);
+    this.#analysis.note(changes);
+    this.#wakeup.wake();
+  }
+
+  #record(changes: readonly ObjectChange[]): void {
     for (const change of changes) {
       if ("object" in change) this.#objects.set(configKeyText(change.object.key), change.object);
       else this.#objects.delete(configKeyText(change.removed));
     }
-    this.#analysis.note(changes);
-    this.#wakeup.wake();
   }
 }
 
-function createAnalysis(): MeshAnalysis {
+function createAnalysis(looksUpServices: boolean): MeshAnalysis {
   // No analyzer among them reads a certificate.
   const validityOf = () => ({ notBeforeMs: 0, notAfterMs: 0 });
-  return new MeshAnalysis(configurationAnalyzers(), { nowMs: Date.now, validityOf });
+  const analyzers = looksUpServices ? configurationAnalyzers("Service") : configurationAnalyzers();
+  return new MeshAnalysis(analyzers, { nowMs: Date.now, validityOf });
 }
 
 /** Secrets are not looked at. */

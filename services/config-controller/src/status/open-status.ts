@@ -1,6 +1,6 @@
 /** The parts that know the status of objects, put together. */
 import type { Bus } from "@flotilla/bus";
-import type { HttpHandler } from "@flotilla/runtime";
+import type { HttpHandler, Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { Conflict } from "../aggregate/aggregate-store.ts";
 import type { PublishedConfig } from "../follow/published-config.ts";
@@ -16,8 +16,9 @@ export interface OpenStatusOptions {
   readonly published: PublishedConfig;
   readonly refused: () => readonly SourceProblem[];
   readonly conflicts: () => readonly Conflict[];
-  /** Whether objects are analyzed beside each other. */
-  readonly analyzes: boolean;
+  /** Whether objects are analyzed beside each other, and with how many Services at most. */
+  readonly analysis: { readonly isOn: boolean; readonly maxServices: number };
+  readonly log: Logger;
 }
 
 /** What has to be known of objects to write their status somewhere. */
@@ -32,10 +33,18 @@ export interface RunningStatus {
   run(stop: AbortSignal): Promise<void>;
 }
 
-export function openStatus({ bus, published, refused, conflicts, analyzes }: OpenStatusOptions): RunningStatus {
+export function openStatus({
+  bus,
+  published,
+  refused,
+  conflicts,
+  analysis: settings,
+  log,
+}: OpenStatusOptions): RunningStatus {
   const distributions = new Distributions({ nowMs: Date.now });
   const progress = new RegistryProgress();
-  const analysis = analyzes ? new AnalysisFindings(published) : undefined;
+  const { isOn, maxServices } = settings;
+  const analysis = isOn ? new AnalysisFindings({ published, maxServices, log }) : undefined;
   const statuses = new ObjectStatuses({ published, distributions, progress, refused, conflicts, analysis });
   const changed = new ChangedObjects({ published, distributions, refused });
   return {
@@ -57,6 +66,7 @@ export function openStatus({ bus, published, refused, conflicts, analyzes }: Ope
         distributions.watch(bus, stop),
         progress.watch(bus, onStep, stop),
         analysis?.run(onFound, stop),
+        analysis?.followServices(bus, stop),
       ]);
     },
   };

@@ -9,18 +9,10 @@ import {
   MeshReview,
   meshObject,
   meshSettings,
-  publishedService,
+  PublishedServices,
 } from "@flotilla/analysis";
 import { apiVersionOf, kindNamed } from "@flotilla/kinds";
-import {
-  type Config,
-  type ConfigChange,
-  type ConfigKey,
-  type JsonObject,
-  type KubeObject,
-  type ServiceChange,
-  serviceKeyText,
-} from "@flotilla/model";
+import type { Config, ConfigChange, JsonObject, KubeObject, ServiceChange } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 
 const services: ReadonlySet<string> = new Set(["Service"]);
@@ -32,7 +24,7 @@ export class MeshReviews {
   readonly #maxObjects: number;
   readonly #log: Logger;
   #review: MeshReview | undefined;
-  readonly #services = new Map<string, ConfigKey>();
+  readonly #services = new PublishedServices();
   #hasBegun = false;
   #knowsServices = false;
 
@@ -56,21 +48,12 @@ export class MeshReviews {
   }
 
   noteService(change: ServiceChange): void {
-    const text = serviceKeyText(change.key);
-    const before = this.#services.get(text);
-    const object = change.op === "put" ? publishedService(change.value) : undefined;
-    this.#services.delete(text);
-    if (object !== undefined && this.#review !== undefined) {
-      this.#services.set(text, object.key);
-      this.#put(this.#review, object);
-    } else if (before !== undefined && !this.#isElsewhere(before)) this.#review?.remove(before);
-  }
-
-  /** A service of one name may be in several clusters. */
-  #isElsewhere({ kind, namespace, name }: ConfigKey): boolean {
-    return [...this.#services.values()].some(
-      (key) => key.kind === kind && key.namespace === namespace && key.name === name,
-    );
+    const review = this.#review;
+    if (review === undefined) return;
+    for (const changed of this.#services.note(change)) {
+      if ("object" in changed) this.#put(review, changed.object);
+      else review.remove(changed.removed);
+    }
   }
 
   note(change: ConfigChange): void {

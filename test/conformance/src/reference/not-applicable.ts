@@ -81,5 +81,5 @@ export const notApplicable: NamesByKind<Readonly<Record<string, string>>> = {
     galley_validation_config_load_error: "the configuration of validation is read with the others, by its watch",
     provider_lookup_cluster_failures: "a provider that names no known service is a finding, counted among the others",
   },
-  messages: all(agents, "IST0141", "IST0142", "IST0143", "IST0156", "IST0168", "IST0169", "IST0170", "IST0172"),
+  messages: all(agents, "IST0141", "IST0142", "IST0143", "IST0156", "IST0168", "IST0169", "IST0172"),
 };

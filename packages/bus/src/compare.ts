@@ -1,10 +1,9 @@
 /** What a reader holds against what the stream holds: the differences as changes that mend the reader. */
 import type { Change } from "@flotilla/model";
 import type { Bus } from "./bus.ts";
-import { type KeyState, topicOf } from "./digest.ts";
 import { contentOf, prepare, stateOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
-import { deleteOf, filters, subjectOf } from "./topics.ts";
+import { deleteOf, filters, type KeyState, subjectOf, topicOf } from "./topics.ts";
 
 /** What the reader holds, and up to which position. */
 export interface CompareOptions {

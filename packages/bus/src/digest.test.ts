@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differingTopics, digestsOf, RunningDigests } from "./digest.ts";
+import { differingTopics, digestsOf, RunningDigests } from "./topics.ts";
 
 const state = (name: string, fingerprint: string) => ({
   subject: `flotilla.v1.config.Sidecar.shop.${name}`,

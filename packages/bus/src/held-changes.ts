@@ -5,9 +5,8 @@
  */
 import type { Cause, Change } from "@flotilla/model";
 import type { OutgoingMessage } from "./bus.ts";
-import { type Digests, RunningDigests } from "./digest.ts";
 import { marks, maxPlainBytes, type Prepared } from "./envelope.ts";
-import { subjectOf } from "./topics.ts";
+import { type Digests, RunningDigests, subjectOf } from "./topics.ts";
 
 interface Held {
   readonly fingerprint: string;

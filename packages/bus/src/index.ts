@@ -14,7 +14,6 @@ export { attestSettings, busReplicasSetting, busSettings, sealKeySetting } from 
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
 export { type ConnectWithHealthOptions, connectWithHealth } from "./connect-with-health.ts";
-export { type Digests, differingTopics, digestsOf, type KeyState, type TopicDigest } from "./digest.ts";
 export { BusError, type BusErrorCode } from "./errors.ts";
 export { type KeyValue, type KeyValueEntry, type KeyValueOptions, readValue } from "./key-value.ts";
 export { type LastChange, type LastChangesOptions, lastChanges } from "./last-changes.ts";
@@ -25,4 +24,14 @@ export { createSeal, readSeal, type Seal } from "./seal.ts";
 export { SetAside, type SetAsideValue } from "./set-aside.ts";
 export { type StoredStream, storedStreams } from "./stored-streams.ts";
 export { type SubscribeOptions, type SubscriberItem, subscribe } from "./subscriber.ts";
-export { decodeChange, encodeChange, filters, keyText } from "./topics.ts";
+export {
+  type Digests,
+  decodeChange,
+  differingTopics,
+  digestsOf,
+  encodeChange,
+  filters,
+  type KeyState,
+  keyText,
+  type TopicDigest,
+} from "./topics.ts";

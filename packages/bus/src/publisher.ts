@@ -6,13 +6,12 @@ import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import { type Logger, TimeSlice, Turns } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
-import { digestsOf, topicOf } from "./digest.ts";
 import { type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
 import { groupMessages, HeldChanges, type Packed, type Remembered, whyRefused } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
-import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
+import { deleteOf, digestsOf, encodeMarker, filters, keyText, subjectOf, syncSubject, topicOf } from "./topics.ts";
 
 /** Bus, name and seal of a publisher; two publishers never write the same key. */
 export interface PublisherOptions {

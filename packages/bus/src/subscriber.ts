@@ -4,10 +4,10 @@
  */
 import type { ChangeGroup } from "@flotilla/model";
 import { type Bus, horizonSubject, type StoredMessage } from "./bus.ts";
-import type { Digests } from "./digest.ts";
 import { contentOf, expectAuthentic, isSealed, marksOf } from "./envelope.ts";
 import { GroupGathering, type Member, type SizeOf } from "./group-gathering.ts";
 import type { Seal } from "./seal.ts";
+import type { Digests } from "./topics.ts";
 import { filters, markedDigests, syncPublisher } from "./topics.ts";
 
 /** The topic, and the position and epoch from which to go on. */

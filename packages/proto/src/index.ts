@@ -23,5 +23,6 @@ export { aggregatedDiscoveryService, certificateService, type GrpcMethod } from 
 export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
 export { isJsonObject } from "./map-json-anys.ts";
 export { type MergeOptions, merge } from "./merge.ts";
+export { fieldSize, Parts, textBytes } from "./parts.ts";
 export { registry } from "./registry.ts";
 export { debugTypeUrl, pack, type TypeUrl, typeNameOf, typeUrl, typeUrlOf, unpack, unpackAs } from "./type-url.ts";

@@ -8,27 +8,21 @@
 import { join, relative } from "node:path";
 import { equalJson, type KubeObject } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
-import { DocumentThread } from "./document-thread.ts";
+import { DocumentThread } from "./documents.ts";
 import { SourceError } from "./errors.ts";
 import type { FileText } from "./file-scan.ts";
 import { type FileBatch, FileWatcher } from "./file-watcher.ts";
 import {
   type Admission,
   type FileReading,
+  objectKeyText,
+  objectText,
   type ReadItem,
   readAhead,
   readObjects,
   unreadableFile,
 } from "./read-objects.ts";
-import {
-  type ObjectKey,
-  type ObjectSource,
-  objectKeyText,
-  objectText,
-  type SourceChange,
-  type SourceGroup,
-  type SourceProblem,
-} from "./source.ts";
+import type { ObjectKey, ObjectSource, SourceChange, SourceGroup, SourceProblem } from "./source.ts";
 
 /** The path, which kinds are read, and times in milliseconds. */
 export interface DirectorySourceOptions extends Admission {

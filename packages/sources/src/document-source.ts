@@ -1,7 +1,6 @@
 /** One YAML document in a file of its own, such as a MeshConfig; a wrong text keeps the last good value. */
 import { equalJson } from "@flotilla/model";
-import { DocumentThread } from "./document-thread.ts";
-import { type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
+import { DocumentThread, type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
 import { FileWatcher } from "./file-watcher.ts";
 import type { SourceProblem } from "./source.ts";
 

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { directorySource } from "./directory-source.ts";
-import { DocumentThread } from "./document-thread.ts";
-import { parseDocumentText } from "./documents.ts";
+import { DocumentThread, parseDocumentText } from "./documents.ts";
 import type { SourceChange } from "./source.ts";
 
 const count = 400;

@@ -8,10 +8,9 @@ export {
   documentSource,
   readDocument,
 } from "./document-source.ts";
-export { parseDocumentAside } from "./document-thread.ts";
-export type { ParsedDocument } from "./documents.ts";
+export { type ParsedDocument, parseDocumentAside } from "./documents.ts";
 export type { SourceErrorCode } from "./errors.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";
 export type { Admission, FileReading, KnownKind } from "./read-objects.ts";
 export type { ObjectKey, ObjectSource, SourceChange, SourceGroup, SourceProblem } from "./source.ts";
-export { type GroupSource, mergeGroups, type NamedGroup, ProblemLog, type ProblemNews } from "./source.ts";
+export { ProblemLog, type ProblemNews } from "./source.ts";

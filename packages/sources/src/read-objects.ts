@@ -1,9 +1,8 @@
 /** The objects of a file: what each document is, or why it is refused. */
 import { apiGroup, isObject, type KubeObject, maxNamespaceLength, ownValue, problemOfName } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
-import type { DocumentThread } from "./document-thread.ts";
-import { type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
-import { type ObjectKey, objectKeyText, objectText, type SourceProblem } from "./source.ts";
+import { type DocumentThread, type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
+import type { ObjectKey, SourceProblem } from "./source.ts";
 
 /** What the reader of a source knows of a kind; undefined for kinds that nobody knows. */
 export interface KnownKind {
@@ -239,4 +238,14 @@ function hintOf(value: unknown): string {
 function isTextMap(value: unknown): boolean {
   if (value === null || value === undefined) return true;
   return isObject(value) && Object.values(value).every((text) => typeof text === "string");
+}
+
+/** The key as text, unique among kinds and namespaces. */
+export function objectKeyText({ group, kind, namespace, name }: ObjectKey): string {
+  return `${group}/${kind}/${namespace}/${name}`;
+}
+
+/** `Kind/namespace/name`, as problems name an object. */
+export function objectText({ kind, namespace, name }: ObjectKey): string {
+  return `${kind}/${namespace}/${name}`;
 }

@@ -1,10 +1,6 @@
-/**
- * Where objects come from: each source gives its whole state first and then what changes, group by group.
- * Several sources side by side: their groups in the order in which they come, with a word on who said it.
- */
+/** Where objects come from: each source gives its whole state first and then what changes, group by group. */
 
 import type { KubeObject, Provenance } from "@flotilla/model";
-import { BoundedQueue } from "@flotilla/runtime";
 
 /** Names an object whatever version of its API it was written in. */
 export interface ObjectKey {
@@ -48,16 +44,6 @@ export interface ObjectSource extends AsyncDisposable {
   ignored(): ReadonlyMap<string, number>;
 }
 
-/** The key as text, unique among kinds and namespaces. */
-export function objectKeyText({ group, kind, namespace, name }: ObjectKey): string {
-  return `${group}/${kind}/${namespace}/${name}`;
-}
-
-/** `Kind/namespace/name`, as problems name an object. */
-export function objectText({ kind, namespace, name }: ObjectKey): string {
-  return `${kind}/${namespace}/${name}`;
-}
-
 /** Problems that appeared and that ended since the last update. */
 export interface ProblemNews {
   readonly appeared: readonly SourceProblem[];
@@ -82,55 +68,4 @@ export class ProblemLog {
 /** The line does not count: an object that moves within its file has the same problem still. */
 function problemText({ file, object = "", field = "", reason }: SourceProblem): string {
   return [file, object, field, reason].join("\n");
-}
-
-/** A source of groups with a name. */
-export interface GroupSource<Group> {
-  readonly name: string;
-  groups(stop: AbortSignal): AsyncIterable<Group>;
-}
-
-/** A group with the name of its source. */
-export interface NamedGroup<Group> {
-  readonly source: string;
-  readonly group: Group;
-  /** Every source has given its first group, this one included. */
-  readonly complete: boolean;
-}
-
-/** A source waits while its last group is not taken. The failure of one source ends it all. */
-export async function* mergeGroups<Group>(
-  sources: readonly GroupSource<Group>[],
-  stop: AbortSignal,
-): AsyncGenerator<NamedGroup<Group>, void, undefined> {
-  const queue = new BoundedQueue<{ readonly source: string; readonly group: Group }>(sources.length);
-  const ended = new AbortController();
-  const running = AbortSignal.any([stop, ended.signal]);
-  const pumps = sources.map((source) => pump(source, queue, running));
-  if (stop.aborted) queue.close();
-  stop.addEventListener("abort", () => queue.close(), { once: true, signal: ended.signal });
-  const waiting = new Set(sources.map(({ name }) => name));
-  try {
-    for await (const { source, group } of queue) {
-      waiting.delete(source);
-      yield { source, group, complete: waiting.size === 0 };
-    }
-  } finally {
-    ended.abort();
-    queue.close();
-    await Promise.all(pumps);
-  }
-}
-
-async function pump<Group>(
-  source: GroupSource<Group>,
-  queue: BoundedQueue<{ readonly source: string; readonly group: Group }>,
-  stop: AbortSignal,
-): Promise<void> {
-  try {
-    for await (const group of source.groups(stop)) await queue.put({ source: source.name, group }, stop);
-  } catch (cause) {
-    // The reader of the queue gets it; after the end there is nobody left who could care.
-    if (!stop.aborted) queue.close(cause);
-  }
 }

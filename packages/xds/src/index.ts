@@ -18,7 +18,6 @@ export {
   encodeDeltaTail,
   encodeSotwBody,
   encodeSotwTail,
-  Parts,
   readDeltaRequest,
   readSotwRequest,
 } from "./wire.ts";

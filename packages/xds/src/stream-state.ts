@@ -23,7 +23,7 @@ import {
   withType,
 } from "./stream-types.ts";
 import { type NameSet, noNames, type Subscription, wants } from "./subscription.ts";
-import { inSendOrder, rulesOf } from "./type-rules.ts";
+import { rulesOf } from "./type-rules.ts";
 
 export const newStream: StreamState = {
   types: new Map(),
@@ -216,4 +216,9 @@ function dueTypes({ types: known }: StreamState): readonly string[] {
 
 function withWait(state: StreamState, waitingSinceMs: number | undefined): StreamState {
   return state.waitingSinceMs === waitingSinceMs ? state : { ...state, waitingSinceMs };
+}
+
+/** Due types in the order in which they are sent. */
+function inSendOrder(urls: Iterable<string>): readonly string[] {
+  return [...urls].sort((a, b) => rulesOf(a).order - rulesOf(b).order || (a < b ? -1 : a > b ? 1 : 0));
 }

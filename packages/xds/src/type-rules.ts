@@ -49,11 +49,6 @@ export function rulesOf(url: string): TypeRules {
   return rules.get(url) ?? rest;
 }
 
-/** Due types in the order in which they are sent. */
-export function inSendOrder(urls: Iterable<string>): readonly string[] {
-  return [...urls].sort((a, b) => rulesOf(a).order - rulesOf(b).order || (a < b ? -1 : a > b ? 1 : 0));
-}
-
 const shortNames = new Map<string, string>([
   [typeUrl.cluster, "cds"],
   [typeUrl.endpoint, "eds"],

@@ -1,10 +1,9 @@
 /** Resources and sets for tests: a resource is its name and a text, its version follows from both. */
 
 import { checksum } from "@flotilla/model";
-import { typeUrl as types } from "@flotilla/proto";
+import { Parts, typeUrl as types } from "@flotilla/proto";
 import type { Resource, ResourceSet } from "../message-body.ts";
 import { rulesOf } from "../type-rules.ts";
-import { Parts } from "../wire.ts";
 
 /** Name in field 1 as Envoy's resources have it; clusters say in field 2 that they take endpoints by EDS. */
 export function resource(typeUrl: string, name: string, content: string): Resource {

@@ -1,7 +1,6 @@
 /** Runs all sources side by side and gives what changes in the view of them all. */
 import type { Config, ConfigChange, ConfigKey } from "@flotilla/model";
-import { TimeSlice } from "@flotilla/runtime";
-import { mergeGroups } from "@flotilla/sources";
+import { mergeGroups, TimeSlice } from "@flotilla/runtime";
 import type { ConfigGroup, ConfigSource } from "../watch/config-source.ts";
 import type { AggregateStore } from "./aggregate-store.ts";
 

@@ -4,8 +4,7 @@
  */
 import { compareText } from "@flotilla/model";
 import type { RegistryInput } from "@flotilla/registry";
-import { delay, type Logger, Wakeup } from "@flotilla/runtime";
-import { mergeGroups } from "@flotilla/sources";
+import { delay, type Logger, mergeGroups, Wakeup } from "@flotilla/runtime";
 import type { InputGroup, InputSource, ShardListing } from "../watch/input-source.ts";
 import { countedInput, digestOf, goneInput } from "./shard-of-input.ts";
 

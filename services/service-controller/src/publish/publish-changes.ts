@@ -2,8 +2,8 @@
 import type { ChangePublisher } from "@flotilla/leadership";
 import { type Change, parseShard } from "@flotilla/model";
 import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
-import { type Logger, orAborted } from "@flotilla/runtime";
-import { mergeGroups } from "@flotilla/sources";
+import { type Logger, mergeGroups, orAborted } from "@flotilla/runtime";
+
 import type { RegistryMetrics } from "../metrics.ts";
 import type { InputSource } from "../watch/input-source.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkProperty, fc } from "@flotilla/testkit";
-import { changedSlices, type SliceText, sliceKeys, sliceTexts } from "./key-slices.ts";
+import { changedSlices, type SliceText, sliceKeys, sliceTexts } from "./row-index.ts";
 
 const sliced = Array.from({ length: 2000 }, (_, i) => `outbound|80||svc-${i}.mesh.example`);
 

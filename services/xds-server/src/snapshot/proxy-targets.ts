@@ -2,7 +2,7 @@
  * What registries know of a proxy: where it is, and the service ports it stands for, the oldest service's first and each in the order of its ports: of several on one
  * workload port the first counts. Services of Kubernetes are found by their selectors; for WorkloadEntries, Services without
  * selectors and all other registries the endpoints at the proxy's addresses say. Observed per proxy outside of any view,
- * because the answer is part of what a view asks its proxy (facets.ts).
+ * because the answer is part of what a view asks its proxy (proxy-answers.ts).
  */
 import { compareText, type Locality, type PodPort, type Service } from "@flotilla/model";
 import type { ServiceTarget, Subject } from "./subject.ts";

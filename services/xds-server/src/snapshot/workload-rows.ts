@@ -4,8 +4,7 @@
  */
 import type { Graph, InputKey } from "@flotilla/incremental";
 import type { WorkloadChange } from "@flotilla/model";
-import { changedSlices, type SliceText, sliceTexts } from "./key-slices.ts";
-import { keys } from "./row-index.ts";
+import { changedSlices, keys, type SliceText, sliceTexts } from "./row-index.ts";
 import type { Subject } from "./subject.ts";
 
 export class WorkloadRows {

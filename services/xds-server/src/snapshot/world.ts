@@ -103,15 +103,16 @@ export class World {
       this.#graph.set(keys.networks, change.op === "put" ? decodeNetworks(change.value) : undefined);
       return;
     }
+    const after = change.op === "put" ? this.#decode(change.value) : undefined;
+    const indexes = (this.#indexesByKind.get(change.key.kind) ?? []).map((index) => {
+      return { index, rowsAfter: new Set(after === undefined ? [] : index.keysOf(after as Config<never>)) };
+    });
     const key = keys.config(change.key);
     const before = this.#graph.get(key);
-    const after = change.op === "put" ? this.#decode(change.value) : undefined;
-    this.#graph.set(key, after);
     rows.replace(keys.allOf(change.key.kind), before, after);
-    for (const index of this.#indexesByKind.get(change.key.kind) ?? []) {
+    for (const { index, rowsAfter } of indexes) {
       const [old, now] = this.#inRowsOf(index, before, after);
       const rowsBefore = new Set(before === undefined ? [] : index.keysOf(before as Config<never>));
-      const rowsAfter = new Set(after === undefined ? [] : index.keysOf(after as Config<never>));
       for (const row of new Set([...rowsBefore, ...rowsAfter])) {
         rows.replace(
           keys.row(index.name, row),
@@ -120,6 +121,8 @@ export class World {
         );
       }
     }
+    // Last: who is asked for what follows from it finds the rows as they are now.
+    this.#graph.set(key, after);
   }
 
   /** How an object stood and will stand in the rows of an index: identical when nothing changes for its readers. */

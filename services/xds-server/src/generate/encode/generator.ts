@@ -10,10 +10,20 @@ import type { Message, MessageShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { TypeUrl } from "@flotilla/proto";
 import { type NameSetKey, namesOfKey } from "@flotilla/xds";
-import type { SliceText } from "../../snapshot/key-slices.ts";
+import type { SliceText } from "../../snapshot/row-index.ts";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
-import { BuildCache, identityKey, type Pair, Pairs } from "./build-cache.ts";
-import { concatBytes, type Encoded, type EncodedResource, encodedMessage, Joined, sameVersion } from "./encoded.ts";
+import {
+  BuildCache,
+  concatBytes,
+  type Encoded,
+  type EncodedResource,
+  encodedMessage,
+  identityKey,
+  Joined,
+  type Pair,
+  Pairs,
+  sameVersion,
+} from "./encoded.ts";
 import { type ChangedContent, type Changes, type ContainerChanges, changedMessage, type Patching } from "./patching.ts";
 
 export interface Generator {

@@ -2,11 +2,11 @@
  * All resources of one type for one view: what a stream compares with what its client has. Equal sets of different views are the
  * identical one, and so are the differences and messages that follow from them.
  *
- * A set is made of slices (snapshot/key-slices.ts), and so are containers with many parts: a change of one costs its slice and a look at
+ * A set is made of slices (snapshot/row-index.ts), and so are containers with many parts: a change of one costs its slice and a look at
  * the others.
  */
 import { Interner, type NameSetKey, namesOfKey, type ResourceSet, ResourceSlice, SlicedResources } from "@flotilla/xds";
-import { type SliceText, sliceKeys, sliceTexts } from "../../snapshot/key-slices.ts";
+import { type SliceText, sliceKeys, sliceTexts } from "../../snapshot/row-index.ts";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash, type Encoded, Joined, sameVersion } from "./encoded.ts";
 import type { Generator } from "./generator.ts";

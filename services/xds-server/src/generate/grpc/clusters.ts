@@ -23,9 +23,9 @@ import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { loadBalancer } from "../envoy/clusters/load-balancer.ts";
 import { clientTls } from "../envoy/tls/certificate-provider.ts";
+import { upstreamIdentities } from "../select/cluster-target.ts";
 import { keepsSessions } from "../select/persistent-session.ts";
 import { trafficPolicyOf, withDefaults } from "../select/traffic-policy.ts";
-import { upstreamIdentities } from "../select/upstream-identities.ts";
 import { grpcOutlierDetection } from "./outlier-detection.ts";
 
 interface GrpcClusterInputs {

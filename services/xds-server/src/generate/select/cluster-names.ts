@@ -71,18 +71,27 @@ function datagramPort({ proxy }: View, { ports }: Service, wanted: number): Serv
 }
 
 /** What a cluster's name means to the proxy; undefined when it has no such cluster. */
-export function clusterTarget(view: View, text: string): ClusterTarget | undefined {
-  const ownName = parseClusterName(text);
-  const parts = ownName ?? parseSniName(text);
-  if (parts === undefined || parts.direction !== "outbound") return undefined;
-  const service = visibleService(view, parts.hostname);
-  // DNS has one number for UDP and TCP.
-  const port =
-    service &&
-    (clusterPorts(service).find(({ number }) => number === parts.port) ?? datagramPort(view, service, parts.port));
-  if (service === undefined || port === undefined) return undefined;
-  const { subset } = parts;
-  const passesTls = ownName === undefined;
-  const name = (passesTls ? sniName : clusterName)("outbound", port.number, subset, parts.hostname);
-  return identicalTarget({ name, service, port, subset, rule: destinationRuleOf(view, service), passesTls });
+export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
+  return view.read(namedTarget, name);
 }
+
+/** Kept: a change of endpoints does not look for their service and its rule anew. */
+const namedTarget = query<ClusterTarget | undefined, string>(
+  "cluster-target",
+  (view, text) => {
+    const ownName = parseClusterName(text);
+    const parts = ownName ?? parseSniName(text);
+    if (parts === undefined || parts.direction !== "outbound") return undefined;
+    const service = visibleService(view, parts.hostname);
+    // DNS has one number for UDP and TCP.
+    const port =
+      service &&
+      (clusterPorts(service).find(({ number }) => number === parts.port) ?? datagramPort(view, service, parts.port));
+    if (service === undefined || port === undefined) return undefined;
+    const { subset } = parts;
+    const passesTls = ownName === undefined;
+    const name = (passesTls ? sniName : clusterName)("outbound", port.number, subset, parts.hostname);
+    return identicalTarget({ name, service, port, subset, rule: destinationRuleOf(view, service), passesTls });
+  },
+  Object.is,
+);

@@ -14,7 +14,7 @@ import { rulePath } from "../envoy/clusters/cluster-parts.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { endsTunnelsItself } from "../envoy/endpoints/reached-endpoint.ts";
 import { statName } from "../envoy/stat-name.ts";
-import { type ClusterTarget, isByDns } from "./cluster-target.ts";
+import { automaticTlsMode, type ClusterTarget, clientFiles, isByDns, upstreamIdentities } from "./cluster-target.ts";
 import { clusterTraits } from "./cluster-traits.ts";
 import { followsOriginalDestination } from "./discovery-type.ts";
 import { resolvedFamilies } from "./dns.ts";
@@ -22,7 +22,6 @@ import { endpointInputs } from "./load-assignments.ts";
 import { localityChoice } from "./locality-setting.ts";
 import { keepsSessions } from "./persistent-session.ts";
 import { clusterPolicy } from "./traffic-policy.ts";
-import { automaticTlsMode, clientFiles, upstreamIdentities } from "./upstream-identities.ts";
 
 /** Asks about the proxy only what proxies with the same target mostly answer alike. */
 export function selectOutboundCluster(view: View, target: ClusterTarget): OutboundClusterInputs {

@@ -4,24 +4,23 @@
  */
 import { hasGatewaySemantics, hasSegmentPrefixes } from "@flotilla/gateway-api";
 import { type Service, type TextOf, textCodec } from "@flotilla/model";
-import { create } from "@flotilla/proto";
+import { type Any, create } from "@flotilla/proto";
 import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import type { LoadBalancerSettings_ConsistentHashLB } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { Destination } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import type { Destination, HTTPRoute, VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type HostAndPort, hostAndPort, serviceText } from "../../snapshot/row-index.ts";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { mayBeHashed } from "../../snapshot/scope/ruled-hosts.ts";
 import { isServiceVisible, serviceIn, servicesOfName } from "../../snapshot/scope/services.ts";
 import { importedService, visibleService } from "../../snapshot/scope/sidecar-scope.ts";
-import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
-import { type VirtualServiceName, virtualService } from "../../snapshot/scope/virtual-service.ts";
+import { unknownDestinations, type VirtualServiceName, virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { encodedFields, sameBytes } from "../encode/encoded.ts";
 import { consistentHashOf } from "../envoy/routes/hash-policy.ts";
-import type { ActionContext } from "../envoy/routes/route-action.ts";
+import { destinationCluster, weighty } from "../envoy/routes/route-action.ts";
 import { isCatchAll } from "../envoy/routes/route-match.ts";
-import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual-service-route.ts";
+import { type ConcerningRoute, virtualServiceRoutes } from "../envoy/routes/virtual-service-route.ts";
 import { sessionConfig, sessionsAreKept } from "./persistent-session.ts";
 
 /** How requests come to the routes: over a connection of a listener (by HTTP/3 where it is advertised), or from within a gRPC client. */
@@ -61,7 +60,10 @@ interface RouteListPlace {
   readonly gateway: string;
   readonly arrival: Arrival;
   /** What destinations mean where that isn't what they mean to every proxy. */
-  readonly destinations?: Required<Pick<ActionContext, "serviceOf" | "clusterOf">>;
+  readonly destinations?: {
+    readonly serviceOf: (host: string) => DestinationService | undefined;
+    readonly clusterOf: (port: number, subset: string, hostname: string) => string;
+  };
 }
 
 /** None when no route concerns the proxy. */
@@ -70,27 +72,58 @@ export function virtualServiceRouteList(
   name: VirtualServiceName,
   { listenPort, gateway, arrival, destinations }: RouteListPlace,
 ): readonly Route[] {
-  const config = view.read(virtualService, name);
-  if (config === undefined) return [];
   // For what it reports: the routes are the same.
   view.read(unknownDestinations, name);
+  const config = view.read(virtualService, name);
+  if (config === undefined) return [];
   const place = { listenPort, gateway, namespace: config.key.namespace };
-  return virtualServiceRoutes(config.key, config.spec, {
+  const concerning = concerningRoutes(view, config.spec, place);
+  const serviceOf = destinations?.serviceOf ?? ((host) => destinationService(view, host, place));
+  const clusterOf = (destination: Destination) =>
+    destinationCluster(destination, {
+      ...{ listenPort, clusterOf: destinations?.clusterOf },
+      service: destination.host === "" ? undefined : serviceOf(destination.host),
+    });
+  return virtualServiceRoutes(config.key, concerning, {
     listenPort,
     hasGatewaySemantics: hasGatewaySemantics(config.annotations),
     hasSegmentPrefixes: hasSegmentPrefixes(config.annotations),
-    concerns: (match) => matchConcernsProxy(view, match, gateway),
-    serviceOf: destinations?.serviceOf ?? ((host) => destinationService(view, host, place)),
-    clusterOf: destinations?.clusterOf,
-    sessionOf: (host) => destinationSession(view, host, place),
+    destinations: new Map(
+      concerning.flatMap(({ http }) => [
+        ...weighty(http.route).flatMap(({ destination }) => {
+          if (destination === undefined) return [];
+          const session = destinationSession(view, destination.host, place);
+          const known = { cluster: clusterOf(destination), hash: consistentHashFor(view, destination), session };
+          return [[destination, known] as const];
+        }),
+        ...mirrored(http).map((destination) => {
+          return [destination, { cluster: clusterOf(destination), hash: undefined, session: undefined }] as const;
+        }),
+      ]),
+    ),
     extraOf: (route) => config.extras?.get(route),
-    hashOf: (destination) => consistentHashFor(view, destination),
     marksMirrored: !view.feature("disableShadowHostSuffix"),
     defaultRetries: view.mesh.defaultHttpRetryPolicy,
     arrivesByTls: arrival === "tls" || arrival === "http3",
     bounds: arrival === "in-process" ? "stream-duration" : "grpc-timeout",
     advertisesHttp3: arrival === "http3",
   });
+}
+
+/** Those that are sent to no proxy of the view are not asked about. */
+function concerningRoutes(view: View, { http }: VirtualService, place: RoutesPlace): readonly ConcerningRoute[] {
+  const { listenPort, gateway } = place;
+  return http.flatMap((route): readonly ConcerningRoute[] => {
+    if (route.match.length === 0) return [{ http: route, matches: [undefined] }];
+    const matches = route.match.filter(
+      (match) => (match.port === 0 || match.port === listenPort) && matchConcernsProxy(view, match, gateway),
+    );
+    return matches.length === 0 ? [] : [{ http: route, matches }];
+  });
+}
+
+function mirrored({ mirror, mirrors }: HTTPRoute): readonly Destination[] {
+  return [mirror, ...mirrors.map(({ destination }) => destination)].filter((one) => one !== undefined);
 }
 
 function encodedRoutes(routes: readonly Route[]): EncodedRoutes {
@@ -135,6 +168,11 @@ function matchConcernsProxy(view: View, match: MatchHead, gateway: string): bool
   return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);
 }
 
+interface DestinationService {
+  readonly hostname: string;
+  readonly onlyPort: number | undefined;
+}
+
 interface RoutesPlace {
   readonly listenPort: number;
   readonly gateway: string;
@@ -147,7 +185,7 @@ interface RoutesPlace {
  * nothing to do with that of the destination. Of services that are in scope only because a VirtualService leads to them nothing more
  * is known than their name.
  */
-function destinationService(view: View, host: string, place: RoutesPlace): ReturnType<ActionContext["serviceOf"]> {
+function destinationService(view: View, host: string, place: RoutesPlace): DestinationService {
   const { listenPort, gateway } = place;
   const isMesh = gateway === meshGateway;
   const concrete = view.read(concreteHost, hostAndPort.write({ hostname: host, port: isMesh ? listenPort : 0 }));
@@ -163,7 +201,7 @@ function routedService(view: View, host: string, { gateway, namespace }: RoutesP
   return own !== undefined && isServiceVisible(view, own, view.proxy.namespace) ? own : importedService(view, host);
 }
 
-function destinationSession(view: View, host: string, place: RoutesPlace): ReturnType<RouteContext["sessionOf"]> {
+function destinationSession(view: View, host: string, place: RoutesPlace): Any | undefined {
   if (!sessionsAreKept(view)) return undefined;
   const { listenPort, gateway } = place;
   const service = routedService(view, host, place);

@@ -13,8 +13,7 @@ import { namesOfAsked } from "../../snapshot/ambient/asked-names.ts";
 import { gatewayWorkloads } from "../../snapshot/ambient/network-gateways.ts";
 import { ambientService } from "../../snapshot/ambient/services.ts";
 import { ambientWorkload } from "../../snapshot/ambient/workloads.ts";
-import { type SliceText, sliceTexts } from "../../snapshot/key-slices.ts";
-import { serviceText } from "../../snapshot/row-index.ts";
+import { type SliceText, serviceText, sliceTexts } from "../../snapshot/row-index.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 

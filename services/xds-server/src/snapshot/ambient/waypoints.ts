@@ -11,8 +11,7 @@ import {
 } from "@flotilla/ambient";
 import type { GatewayClassSpec, KubernetesGatewaySpec } from "@flotilla/gateway-api";
 import { type Labels, ownValue, type Service, type TextOf, textCodec, type Workload } from "@flotilla/model";
-import { type SliceText, sliceKeys } from "../key-slices.ts";
-import { type ServiceName, type ServiceText, serviceText } from "../row-index.ts";
+import { type ServiceName, type ServiceText, type SliceText, serviceText, sliceKeys } from "../row-index.ts";
 import { serviceIn } from "../scope/services.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, namespaceTraits, sameJson } from "./namespaces.ts";

@@ -13,7 +13,7 @@ import {
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { backendTlsRulesByHost, mayHaveRule, type RuledHostRow, rowOfRule, ruledHostRow } from "./ruled-hosts.ts";
-import { completeNames } from "./virtual-service.ts";
+import { completeNames } from "./services.ts";
 
 /** Rules by namespace and host as they are written. */
 export const destinationRulesByHost: RowIndex<DestinationRule> = {

@@ -9,8 +9,7 @@ import type { SecretAccess } from "../subject.ts";
 import { query } from "../view.ts";
 import { isGranted } from "./granted-secrets.ts";
 import { routedServices } from "./routed-services.ts";
-import { unknownDestinations } from "./unknown-destinations.ts";
-import { virtualServiceName } from "./virtual-service.ts";
+import { unknownDestinations, virtualServiceName } from "./virtual-service.ts";
 
 const rule = (spec: JsonObject, namespace = "shop") =>
   aConfig("DestinationRule", namespace, "r", {

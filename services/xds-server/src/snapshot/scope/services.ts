@@ -2,7 +2,7 @@
  * The services of the mesh, which of them a namespace may see, and by which names and addresses they are reached. A service of several
  * clusters is one here; two ServiceEntries of one host are two, because istiod decides between them by age.
  */
-import { compareText, isIpAddress, isIpv6, ownValue, type Service } from "@flotilla/model";
+import { compareText, isIpAddress, isIpv6, ownValue, resolveShortName, type Service } from "@flotilla/model";
 import { type ServiceText, serviceText } from "../row-index.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
@@ -189,4 +189,24 @@ function isSpecific(address: string): boolean {
 
 export function hasFamily({ proxy: { ipMode } }: View, address: string): boolean {
   return ipMode === "dual" || (ipMode === "ipv6") === isIpv6(address);
+}
+
+export interface Names {
+  readonly host: (host: string) => string;
+  readonly gateway: (gateway: string) => string;
+}
+
+/** How short names in an object of a namespace are meant. */
+export function completeNames(view: View, namespace: string): Names {
+  const domain = view.feature("domainSuffix");
+  return {
+    host: (host) => resolveShortName(host, namespace, domain),
+    gateway: (gateway) => (gateway === "mesh" || gateway.includes("/") ? gateway : gatewayName(gateway, namespace)),
+  };
+}
+
+/** `name`, or the older form `name.namespace.svc.domain`. */
+function gatewayName(gateway: string, namespace: string): string {
+  const [name, home] = gateway.split(".");
+  return `${home ?? namespace}/${name}`;
 }

@@ -1,6 +1,10 @@
-/** One VirtualService as it is meant: host names completed, delegates put in their place, or what routes stand for. */
-import type { RoutedConfig } from "@flotilla/gateway-api";
-import { type Config, resolveShortName, type TextOf, textCodec } from "@flotilla/model";
+/**
+ * One VirtualService as it is meant: host names completed, delegates put in their place, or what routes stand for.
+ * What is reported of one whose routes are sent all the same, as istiod does: destinations that lead nowhere, for which requests are
+ * answered with 503, and hosts of other namespaces. Judged from its own namespace, so that all proxies share the answer.
+ */
+import { meshGateway, type RoutedConfig, routesBehind } from "@flotilla/gateway-api";
+import { type Config, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   type Destination,
@@ -12,9 +16,10 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { query, type View } from "../view.ts";
 import { mergeDelegateRoutes } from "./delegate.ts";
+import { destinationRulesFor, ruleRequest } from "./destination-rules.ts";
 import { ingressVirtualService } from "./ingresses.ts";
 import { routeVirtualService } from "./route-virtual-services.ts";
-import { reachOf } from "./services.ts";
+import { completeNames, isServiceVisible, type Names, reachOf, serviceIn } from "./services.ts";
 
 export const virtualServiceName = textCodec("VirtualServiceName", "/", ["namespace", "name"]);
 export type VirtualServiceName = TextOf<typeof virtualServiceName>;
@@ -57,26 +62,6 @@ const completed = query<RoutedConfig | undefined, VirtualServiceName>("completed
   return { ...config, spec: completedSpec };
 });
 
-export interface Names {
-  readonly host: (host: string) => string;
-  readonly gateway: (gateway: string) => string;
-}
-
-/** How short names in an object of a namespace are meant. */
-export function completeNames(view: View, namespace: string): Names {
-  const domain = view.feature("domainSuffix");
-  return {
-    host: (host) => resolveShortName(host, namespace, domain),
-    gateway: (gateway) => (gateway === "mesh" || gateway.includes("/") ? gateway : gatewayName(gateway, namespace)),
-  };
-}
-
-/** `name`, or the older form `name.namespace.svc.domain`. */
-function gatewayName(gateway: string, namespace: string): string {
-  const [name, home] = gateway.split(".");
-  return `${home ?? namespace}/${name}`;
-}
-
 function completeHttpRoute(route: HTTPRoute, names: Names): HTTPRoute {
   return create(HTTPRouteSchema, {
     ...route,
@@ -103,4 +88,74 @@ function completeL4Route<Route extends L4Route>(route: Route, names: Names): Rou
     match: route.match.map((match) => ({ ...match, gateways: match.gateways.map(names.gateway) })),
     route: route.route.map((one) => ({ ...one, ...completeDestination(one.destination, names) })),
   };
+}
+
+/** What is missing, in words; reported under the name of the VirtualService, or of the routes that it stands for. */
+export const unknownDestinations = query<readonly string[], VirtualServiceName>(
+  "unknown-destinations",
+  (view, name) => {
+    const config = view.read(virtualService, name);
+    if (config === undefined) return [];
+    reportForeignHosts(view, config);
+    const { namespace } = config.key;
+    const missing = destinationsOf(config.spec).flatMap(
+      (destination) => whatIsMissing(view, namespace, destination) ?? [],
+    );
+    const texts = [...new Set(missing)];
+    if (texts.length > 0) {
+      const message = `routes lead nowhere: there is no ${texts.join(", no ")}`;
+      const routes = routesBehind(config);
+      for (const object of routes.length > 0 ? routes : [`VirtualService/${name}`]) {
+        view.report({ metric: "flotilla_unknown_destination", object, message });
+      }
+    }
+    return texts;
+  },
+);
+
+/**
+ * Whoever may write a VirtualService in any namespace decides where the mesh's calls of a host go (ISTIO-SECURITY-2026-002). What the root
+ * namespace routes is the administrator's.
+ */
+function reportForeignHosts(view: View, config: Config<VirtualService>): void {
+  const { namespace, name } = config.key;
+  const { rootNamespace, defaultVirtualServiceExportTo } = view.mesh;
+  const { hosts, exportTo, gateways } = config.spec;
+  const reach = exportTo.length === 0 ? defaultVirtualServiceExportTo : exportTo;
+  const isForOthers = reach.some((one) => one !== "." && one !== namespace);
+  const isForMesh = gateways.length === 0 || gateways.includes(meshGateway);
+  if (namespace === rootNamespace || !isForOthers || !isForMesh || routesBehind(config).length > 0) return;
+  const found = hosts.filter((host) => belongsToOthers(view, host, namespace));
+  if (found.length === 0) return;
+  const message = `routes calls of other namespaces to hosts that are not of its own: ${found.join(", ")}`;
+  view.report({ metric: "flotilla_foreign_host", object: `VirtualService/${namespace}/${name}`, message });
+}
+
+function belongsToOthers(view: View, host: string, namespace: string): boolean {
+  const homes = view.servicesByHost(host).map((service) => service.namespace);
+  return homes.length > 0 && !homes.includes(namespace);
+}
+
+function destinationsOf({ http, tcp, tls }: VirtualService): readonly Destination[] {
+  const ofHttp = http.flatMap(({ route, mirror, mirrors }) => [
+    ...[...route, ...mirrors].map(({ destination }) => destination),
+    mirror,
+  ]);
+  const ofLayer4 = [...tcp, ...tls].flatMap(({ route }) => route.map(({ destination }) => destination));
+  return [...ofHttp, ...ofLayer4].filter((destination) => destination !== undefined);
+}
+
+function whatIsMissing(view: View, namespace: string, { host, subset }: Destination): string | undefined {
+  const services = view
+    .servicesByHost(host)
+    .flatMap(({ namespace: home }) => serviceIn(view, home, host) ?? [])
+    .filter((service) => isServiceVisible(view, service, namespace));
+  if (services.length === 0) return `host ${host}`;
+  if (subset === "") return undefined;
+  const hasSubset = services.some((service) =>
+    view
+      .read(destinationRulesFor, ruleRequest.write({ namespace, home: service.namespace, hostname: host }))
+      .some(({ config }) => config.spec.subsets.some(({ name }) => name === subset)),
+  );
+  return hasSubset ? undefined : `subset ${subset} of ${host}`;
 }

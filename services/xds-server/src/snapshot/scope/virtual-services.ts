@@ -19,10 +19,9 @@ import type { GatewayName } from "./gateway-merge.ts";
 import { ingressRoutes } from "./ingresses.ts";
 import { listenerGateways } from "./kubernetes-gateways.ts";
 import { type RoutePart, routeParts, routePlans } from "./route-plans.ts";
-import { reachOf } from "./services.ts";
+import { completeNames, reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
-import { unknownDestinations } from "./unknown-destinations.ts";
-import { completeNames, type VirtualServiceName, virtualService, virtualServiceName } from "./virtual-service.ts";
+import { unknownDestinations, type VirtualServiceName, virtualService, virtualServiceName } from "./virtual-service.ts";
 
 export { meshGateway };
 

@@ -8,6 +8,7 @@ import { MetadataMatcherSchema } from "@flotilla/proto/envoy/type/matcher/v3/met
 import { DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import {
   DestinationSchema,
+  type HTTPMatchRequest,
   HTTPMatchRequestSchema,
   HTTPRouteSchema,
   type StringMatch,
@@ -54,8 +55,7 @@ const routeOf = (json: JsonObject) => fromJson(HTTPRouteSchema, json as JsonValu
 const noContext: ActionContext = {
   listenPort: 80,
   hasGatewaySemantics: false,
-  serviceOf: () => undefined,
-  hashOf: () => undefined,
+  destinations: new Map(),
   marksMirrored: false,
   defaultRetries: undefined,
   bounds: "grpc-timeout",
@@ -98,7 +98,7 @@ export const routeFunctions: Counterparts = {
     const onlyPort = service?.Ports?.length === 1 ? service.Ports[0]?.Port : undefined;
     const found = service === null ? undefined : { hostname: service.Hostname, onlyPort };
     const message = fromJson(DestinationSchema, destination as JsonValue);
-    return [destinationCluster(message, { ...noContext, listenPort, serviceOf: () => found })];
+    return [destinationCluster(message, { listenPort, service: found })];
   },
   MirrorPercent: (route: JsonObject) => {
     const [mirror] = routeAction(routeOf(route), noContext).requestMirrorPolicies;
@@ -151,32 +151,38 @@ function buildRoutes(
 ): readonly unknown[] {
   const { name, namespace = "" } = config.metadata;
   const rules = proxy.SidecarScope?.destinationRules ?? {};
-  const routes = virtualServiceRoutes(
-    { kind: "VirtualService", namespace, name },
-    fromJson(VirtualServiceSchema, config.spec as JsonValue),
-    {
-      ...noContext,
-      listenPort,
-      hasGatewaySemantics: hasGatewaySemantics(config.metadata.annotations ?? {}),
-      hasSegmentPrefixes: hasSegmentPrefixes(config.metadata.annotations ?? {}),
-      sessionOf: () => undefined,
-      extraOf: (route) => {
-        const picker = ownValue(pickers, route);
-        return picker && { picker: pickerOf(picker) };
-      },
-      arrivesByTls: false,
-      advertisesHttp3: false,
-      concerns: (match) =>
-        (match.gateways.length === 0 || match.gateways.some((gateway) => gateways.includes(gateway))) &&
-        (match.sourceNamespace === "" || match.sourceNamespace === proxy.Metadata?.Namespace) &&
-        matchesLabels(match.sourceLabels, {}),
-      hashOf: ({ host, subset, port }) => {
-        const rule = rules[host]?.[0];
+  const concerns = (match: HTTPMatchRequest): boolean =>
+    (match.port === 0 || match.port === listenPort) &&
+    (match.gateways.length === 0 || match.gateways.some((gateway) => gateways.includes(gateway))) &&
+    (match.sourceNamespace === "" || match.sourceNamespace === proxy.Metadata?.Namespace) &&
+    matchesLabels(match.sourceLabels, {});
+  const concerning = fromJson(VirtualServiceSchema, config.spec as JsonValue).http.map((http) => {
+    return { http, matches: http.match.length === 0 ? [undefined] : http.match.filter(concerns) };
+  });
+  const destinations = new Map(
+    concerning
+      .flatMap(({ http: { route, mirror, mirrors } }) => [...route, ...mirrors, { destination: mirror }])
+      .flatMap(({ destination }) => {
+        if (destination === undefined) return [];
+        const rule = rules[destination.host]?.[0];
         const spec = rule?.rule?.Spec ?? rule?.Spec;
-        if (spec === undefined) return undefined;
-        return consistentHashOf(fromJson(DestinationRuleSchema, spec as JsonValue), subset, port?.number ?? 0);
-      },
-    },
+        const message = spec && fromJson(DestinationRuleSchema, spec as JsonValue);
+        const hash = message && consistentHashOf(message, destination.subset, destination.port?.number ?? 0);
+        const cluster = destinationCluster(destination, { listenPort, service: undefined });
+        return [[destination, { cluster, hash, session: undefined }] as const];
+      }),
   );
+  const routes = virtualServiceRoutes({ kind: "VirtualService", namespace, name }, concerning, {
+    ...noContext,
+    ...{ listenPort, destinations },
+    hasGatewaySemantics: hasGatewaySemantics(config.metadata.annotations ?? {}),
+    hasSegmentPrefixes: hasSegmentPrefixes(config.metadata.annotations ?? {}),
+    extraOf: (route) => {
+      const picker = ownValue(pickers, route);
+      return picker && { picker: pickerOf(picker) };
+    },
+    arrivesByTls: false,
+    advertisesHttp3: false,
+  });
   return [routes.length === 0 ? null : routes.map((route) => toJson(RouteSchema, route))];
 }

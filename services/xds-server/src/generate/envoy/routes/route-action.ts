@@ -1,6 +1,6 @@
 /** Where a route of a VirtualService sends a request, and how: with which headers, time-outs and retries. */
 import { clusterName, compareText, quoteRegex } from "@flotilla/model";
-import { create, type Duration, type MessageInitShape } from "@flotilla/proto";
+import { type Any, create, type Duration, type MessageInitShape } from "@flotilla/proto";
 import {
   type HeaderValueOption,
   HeaderValueOption_HeaderAppendAction,
@@ -35,18 +35,22 @@ import { hundredths, millionths } from "./fraction.ts";
 import { hashPolicy } from "./hash-policy.ts";
 import { retryPolicy } from "./retry.ts";
 
+/** What a destination means to the proxy. */
+export interface KnownDestination {
+  readonly cluster: string;
+  /** What its DestinationRule hashes. */
+  readonly hash: LoadBalancerSettings_ConsistentHashLB | undefined;
+  /** How sessions stay with an endpoint, if its service asks for it. */
+  readonly session: Any | undefined;
+}
+
 export interface ActionContext {
   /** 0 on listeners that take requests for any port. */
   readonly listenPort: number;
   /** See `hasGatewaySemantics`. */
   readonly hasGatewaySemantics: boolean;
-  /** The host that stands behind a destination's host, and its only port if it has just one; undefined: unknown. */
-  readonly serviceOf: (
-    host: string,
-  ) => { readonly hostname: string; readonly onlyPort: number | undefined } | undefined;
-  /** The name of a destination's cluster where it isn't that of every proxy's. */
-  readonly clusterOf?: ((port: number, subset: string, hostname: string) => string) | undefined;
-  readonly hashOf: (destination: Destination) => LoadBalancerSettings_ConsistentHashLB | undefined;
+  /** Of every destination of the routes. */
+  readonly destinations: ReadonlyMap<Destination, KnownDestination>;
   /** Mirrored requests get a host name that distinguishes them. */
   readonly marksMirrored: boolean;
   /** The mesh's retries for routes that say nothing. */
@@ -57,7 +61,7 @@ export interface ActionContext {
 
 export function routeAction(route: HTTPRoute, context: ActionContext): RouteAction {
   const { retries, timeout, rewrite } = route;
-  const hashes = weighty(route.route).flatMap(({ destination }) => (destination && context.hashOf(destination)) ?? []);
+  const hashes = weighty(route.route).flatMap(({ destination }) => known(destination, context)?.hash ?? []);
   // A retry would break the affinity that a hash gives; several destinations give none.
   const avoidsPreviousHosts = hashes.length === 0 || route.route.length > 1;
   const retry = retryPolicy(retries ?? context.defaultRetries, avoidsPreviousHosts);
@@ -91,14 +95,33 @@ export function singleDestinationHeaders({ route }: HTTPRoute): HeaderMutations 
   return only === undefined || others.length > 0 ? undefined : headerMutations(only.headers);
 }
 
-export function destinationCluster(destination: Destination, context: ActionContext): string {
-  const { listenPort, serviceOf, clusterOf } = context;
+interface DestinationService {
+  /** Of the listener that requests come to; 0: any. */
+  readonly listenPort: number;
+  /** What stands behind the destination's host, and its only port if it has just one; undefined: unknown. */
+  readonly service: { readonly hostname: string; readonly onlyPort: number | undefined } | undefined;
+  /** The name of its cluster where it isn't that of every proxy's. */
+  readonly clusterOf?: ((port: number, subset: string, hostname: string) => string) | undefined;
+}
+
+/** The name of a destination's cluster. */
+export function destinationCluster(
+  destination: Destination,
+  { listenPort, service, clusterOf }: DestinationService,
+): string {
   if (destination.host === "") return unknownCluster;
-  const service = serviceOf(destination.host);
   const port = destination.port?.number ?? service?.onlyPort ?? listenPort;
   const hostname = service?.hostname ?? destination.host;
   if (clusterOf !== undefined) return clusterOf(port, destination.subset, hostname);
   return clusterName("outbound", port, destination.subset, hostname);
+}
+
+function known(destination: Destination | undefined, { destinations }: ActionContext): KnownDestination | undefined {
+  return destination && destinations.get(destination);
+}
+
+function clusterOf(destination: Destination | undefined, context: ActionContext): string {
+  return known(destination, context)?.cluster ?? "";
 }
 
 function singleAuthority(routes: readonly HTTPRouteDestination[]): string {
@@ -117,7 +140,7 @@ function clusterSpecifier(
 ): RouteAction["clusterSpecifier"] {
   const [only, ...others] = routes;
   if (only?.destination !== undefined && others.length === 0) {
-    return { case: "cluster", value: destinationCluster(only.destination, context) };
+    return { case: "cluster", value: clusterOf(only.destination, context) };
   }
   const clusters = weighty(routes).map((one) => clusterWeight(one, context));
   return { case: "weightedClusters", value: create(WeightedClusterSchema, { clusters }) };
@@ -126,7 +149,7 @@ function clusterSpecifier(
 function clusterWeight(one: HTTPRouteDestination, context: ActionContext): WeightedCluster_ClusterWeight {
   const host = authority(one.headers);
   return create(WeightedCluster_ClusterWeightSchema, {
-    name: one.destination === undefined ? "" : destinationCluster(one.destination, context),
+    name: clusterOf(one.destination, context),
     weight: one.weight,
     ...headerMutations(one.headers),
     ...(host !== "" && { hostRewriteSpecifier: { case: "hostRewriteLiteral", value: host } }),
@@ -173,7 +196,7 @@ function mirrorPolicy(
 ): RouteAction_RequestMirrorPolicy | undefined {
   if (percentage !== undefined ? percentage.value <= 0 : percent === 0) return undefined;
   return create(RouteAction_RequestMirrorPolicySchema, {
-    cluster: destinationCluster(destination, context),
+    cluster: clusterOf(destination, context),
     runtimeFraction: { defaultValue: percentage === undefined ? hundredths(percent ?? 100) : millionths(percentage) },
     traceSampled: false,
     disableShadowHostSuffixAppend: !context.marksMirrored,

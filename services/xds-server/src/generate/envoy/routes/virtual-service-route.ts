@@ -4,11 +4,7 @@ import { type ConfigKey, parseClusterName } from "@flotilla/model";
 import { type Any, create } from "@flotilla/proto";
 import { HeaderValueOptionSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type Route, type RouteMatch, RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
-import type {
-  HTTPMatchRequest,
-  HTTPRoute,
-  VirtualService,
-} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import type { HTTPMatchRequest, HTTPRoute } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { pickerFilter, pickerOfRoute } from "../filters/endpoint-picker.ts";
 import { directResponseAction, redirectAction } from "./redirect.ts";
 import {
@@ -33,10 +29,6 @@ import { isCatchAll, routeMatch } from "./route-match.ts";
 export interface RouteContext extends ActionContext {
   /** See `hasSegmentPrefixes`. */
   readonly hasSegmentPrefixes: boolean;
-  /** Whether a match is meant for this proxy (gateway, labels, namespace). */
-  readonly concerns: (match: HTTPMatchRequest) => boolean;
-  /** How sessions stay with an endpoint of a destination's host, if its service asks for it. */
-  readonly sessionOf: (host: string) => Any | undefined;
   /** What routes of the Gateway API ask for besides, by the name of the HTTP route. */
   readonly extraOf: (name: string) => RouteExtra | undefined;
   /** Requests arrive by TLS, which decides the default port of redirects. */
@@ -45,11 +37,21 @@ export interface RouteContext extends ActionContext {
   readonly advertisesHttp3: boolean;
 }
 
+/** A route with those of its matches that are meant for a proxy and port; a match undefined: of all requests. */
+export interface ConcerningRoute {
+  readonly http: HTTPRoute;
+  readonly matches: readonly (HTTPMatchRequest | undefined)[];
+}
+
 /** The routes of a VirtualService for one port, in order, up to the first that takes everything. */
-export function virtualServiceRoutes(key: ConfigKey, spec: VirtualService, context: RouteContext): readonly Route[] {
+export function virtualServiceRoutes(
+  key: ConfigKey,
+  concerning: readonly ConcerningRoute[],
+  context: RouteContext,
+): readonly Route[] {
   const routes: Route[] = [];
-  for (const http of spec.http) {
-    for (const match of http.match.length === 0 ? [undefined] : http.match) {
+  for (const { http, matches } of concerning) {
+    for (const match of matches) {
       const route = oneRoute(key, http, match, context);
       if (route === undefined) continue;
       routes.push(route);
@@ -66,9 +68,6 @@ function oneRoute(
   context: RouteContext,
 ): Route | undefined {
   const { listenPort } = context;
-  if (match !== undefined && ((match.port !== 0 && match.port !== listenPort) || !context.concerns(match))) {
-    return undefined;
-  }
   const action = actionOf(http, context);
   if (action === undefined) return undefined;
   const envoyMatch = routeMatch(match, context.hasSegmentPrefixes);
@@ -140,10 +139,12 @@ function configMetadata({ namespace, name }: ConfigKey) {
   return { filterMetadata: { istio: { config } } };
 }
 
-function perFilterConfig(http: HTTPRoute, { sessionOf, extraOf }: RouteContext): { [filter: string]: Any } {
+function perFilterConfig(http: HTTPRoute, { destinations, extraOf }: RouteContext): { [filter: string]: Any } {
   const { fault, corsPolicy: cors, route } = http;
   const extra = extraOf(http.name);
-  const [ofService] = weighty(route).flatMap(({ destination }) => (destination && sessionOf(destination.host)) ?? []);
+  const [ofService] = weighty(route).flatMap(
+    ({ destination }) => (destination && destinations.get(destination)?.session) ?? [],
+  );
   const session = extra?.session === undefined ? ofService : sessionOfRoutes(routeSession(extra.session));
   return {
     ...(fault && { [faultFilter]: httpFault(fault) }),

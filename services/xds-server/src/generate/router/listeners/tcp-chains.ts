@@ -12,8 +12,7 @@ import {
   serverHost,
 } from "../../../snapshot/scope/gateway-merge.ts";
 import { visibleServices } from "../../../snapshot/scope/sidecar-scope.ts";
-import { unknownDestinations } from "../../../snapshot/scope/unknown-destinations.ts";
-import { virtualService } from "../../../snapshot/scope/virtual-service.ts";
+import { unknownDestinations, virtualService } from "../../../snapshot/scope/virtual-service.ts";
 import { gatewayVirtualServices } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { tcpPolicy } from "../../select/tcp-policy.ts";

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Facet } from "@flotilla/incremental";
 import { type Proxy, parseIstioVersion } from "@flotilla/model";
 import { aSidecar } from "../testing/mesh.ts";
-import { facets } from "./facets.ts";
+import { facets } from "./proxy-answers.ts";
 import { ProxyPattern } from "./proxy-pattern.ts";
 import type { Subject } from "./subject.ts";
 

@@ -1,8 +1,8 @@
 /**
- * Everything a computation may ask about the proxy. Proxies that answer alike share the result, so
+ * Everything a computation may ask about the proxy, and the proxy's answers. Proxies that answer alike share the result, so
  * a question should be as coarse as its use: ask whether a selector matches, not for all labels.
  */
-import type { Facet } from "@flotilla/incremental";
+import type { Context, Facet } from "@flotilla/incremental";
 import {
   compareIstioVersions,
   type IpMode,
@@ -24,6 +24,7 @@ import type { SecretAccess, ServiceTarget, Subject } from "./subject.ts";
 
 type ProxyFacet<Arg, Value> = Facet<Subject, Arg, Value>;
 
+/** The questions. */
 export const facets = {
   type: facet<ProxyType>("type", ({ proxy }) => proxy.type),
   generator: facet<string>("generator", ({ proxy }) => proxy.generator),
@@ -115,4 +116,114 @@ function valueAt(object: unknown, path: string): unknown {
 function ipModeOf(addresses: readonly string[]): IpMode {
   const [v4, v6] = [addresses.some(isIpv4), addresses.some(isIpv6)];
   return v4 && v6 ? "dual" : v6 ? "ipv6" : "ipv4";
+}
+
+/** The proxy's answers; each one asked becomes part of what decides who shares the result. */
+export class ProxyAnswers {
+  readonly #context: Context<Subject>;
+
+  constructor(context: Context<Subject>) {
+    this.#context = context;
+  }
+
+  get type(): ProxyType {
+    return this.#ask(facets.type);
+  }
+  get generator(): string {
+    return this.#ask(facets.generator);
+  }
+  get namespace(): string {
+    return this.#ask(facets.namespace);
+  }
+  get dnsDomain(): string {
+    return this.#ask(facets.dnsDomain);
+  }
+  get clusterId(): string {
+    return this.#ask(facets.clusterId);
+  }
+  get nodeCluster(): string {
+    return this.#ask(facets.nodeCluster);
+  }
+  get network(): string {
+    return this.#ask(facets.network);
+  }
+  get serviceAccount(): string {
+    return this.#ask(facets.serviceAccount);
+  }
+  get secretAccess(): SecretAccess | undefined {
+    return this.#ask(facets.secretAccess);
+  }
+  get isProven(): boolean {
+    return this.#ask(facets.isProven);
+  }
+  get locality(): Locality {
+    return this.#ask(facets.locality);
+  }
+  /** `name.namespace`: asking makes the result the proxy's own. */
+  get id(): string {
+    return this.#ask(facets.id);
+  }
+  /** Asking makes the result the proxy's own. */
+  get addresses(): readonly string[] {
+    return this.#ask(facets.addresses);
+  }
+  get ipMode(): IpMode {
+    return this.#ask(facets.ipMode);
+  }
+  get labels(): Readonly<Record<string, string>> {
+    return this.#ask(facets.labels);
+  }
+  get podPorts(): readonly PodPort[] {
+    return this.#ask(facets.podPorts);
+  }
+  get targets(): readonly ServiceTarget[] {
+    return this.#ask(facets.targets);
+  }
+  label(name: string): string | undefined {
+    return this.#context.facet(facets.label, name);
+  }
+  matches(selector: Labels): boolean {
+    return this.#context.facet(facets.matches, selector);
+  }
+  /** The first of the objects that selects the proxy. */
+  firstSelecting<One>(objects: readonly One[], selectorOf: (one: One) => Labels): One | undefined {
+    if (objects.length === 0) return undefined;
+    return objects[this.#context.facet(facets.firstMatch, objects.map(selectorOf))];
+  }
+  /** All of the objects that select the proxy. */
+  selecting<One>(objects: readonly One[], selectorOf: (one: One) => Labels): readonly One[] {
+    if (objects.length === 0) return [];
+    const places = this.#context.facet(facets.allMatches, objects.map(selectorOf));
+    return places.flatMap((place) => objects[place] ?? []);
+  }
+  /** Those of the patterns that the proxy matches. */
+  matching(patterns: readonly ProxyPattern[]): ReadonlySet<ProxyPattern> {
+    if (patterns.length === 0) return new Set();
+    const places = this.#context.facet(facets.allPatterns, patterns);
+    return new Set(places.flatMap((place) => patterns[place] ?? []));
+  }
+  metadata(key: string): unknown {
+    return this.#context.facet(facets.metadata, key);
+  }
+  metadataText(key: string): string {
+    return this.#context.facet(facets.metadataText, key);
+  }
+  metadataFlag(key: string): boolean {
+    return this.#context.facet(facets.metadataFlag, key);
+  }
+  /** One value (`a.b.c`) of the ProxyConfig that the proxy was started with; undefined when it did not report any. */
+  proxyConfig(path: string): { readonly value: unknown } | undefined {
+    return this.#context.facet(facets.proxyConfig, path);
+  }
+  isAtLeast(major: number, minor: number, patch = 0): boolean {
+    return this.#context.facet(facets.isAtLeast, { major, minor, patch });
+  }
+  /** Whether the client can load an extension of this type URL; unknown counts as yes. */
+  supports(typeUrl: string): boolean {
+    return this.#context.facet(facets.supports, typeUrl);
+  }
+
+  #ask<Value>(facet: Facet<Subject, undefined, Value>): Value {
+    return this.#context.facet(facet, undefined);
+  }
 }

@@ -1,0 +1,53 @@
+/** Sources that run side by side: their groups in the order in which they come, each with the name of its source. */
+import { BoundedQueue } from "./bounded-queue.ts";
+
+/** A source of groups with a name. */
+export interface GroupSource<Group> {
+  readonly name: string;
+  groups(stop: AbortSignal): AsyncIterable<Group>;
+}
+
+/** A group with the name of its source. */
+export interface NamedGroup<Group> {
+  readonly source: string;
+  readonly group: Group;
+  /** Every source has given its first group, this one included. */
+  readonly complete: boolean;
+}
+
+/** A source waits while its last group is not taken. The failure of one source ends it all. */
+export async function* mergeGroups<Group>(
+  sources: readonly GroupSource<Group>[],
+  stop: AbortSignal,
+): AsyncGenerator<NamedGroup<Group>, void, undefined> {
+  const queue = new BoundedQueue<{ readonly source: string; readonly group: Group }>(sources.length);
+  const ended = new AbortController();
+  const running = AbortSignal.any([stop, ended.signal]);
+  const pumps = sources.map((source) => pump(source, queue, running));
+  if (stop.aborted) queue.close();
+  stop.addEventListener("abort", () => queue.close(), { once: true, signal: ended.signal });
+  const waiting = new Set(sources.map(({ name }) => name));
+  try {
+    for await (const { source, group } of queue) {
+      waiting.delete(source);
+      yield { source, group, complete: waiting.size === 0 };
+    }
+  } finally {
+    ended.abort();
+    queue.close();
+    await Promise.all(pumps);
+  }
+}
+
+async function pump<Group>(
+  source: GroupSource<Group>,
+  queue: BoundedQueue<{ readonly source: string; readonly group: Group }>,
+  stop: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const group of source.groups(stop)) await queue.put({ source: source.name, group }, stop);
+  } catch (cause) {
+    // The reader of the queue gets it; after the end there is nobody left who could care.
+    if (!stop.aborted) queue.close(cause);
+  }
+}

@@ -7,6 +7,11 @@ const cases: readonly { readonly name: string; readonly text: string; readonly f
   { name: "plain text", text: "const slice = new TimeSlice();", found: [] },
   { name: "a name", text: "import { Breather } from 'x';", found: ["1 Breather"] },
   { name: "a word of a comment, on its line", text: "const a = 1;\n// retried patiently", found: ["2 patiently"] },
+  {
+    name: "a time limit that may never fire",
+    text: "AbortSignal.any([stop, AbortSignal.timeout(5)])",
+    found: ["1 AbortSignal.any([stop, AbortSignal.timeout"],
+  },
   { name: "a part of another word", text: "const webbing = 1;", found: [] },
   { name: "two on a line", text: "// the ebb, an occasion", found: ["1 ebb", "1 occasion"] },
 ];

@@ -19,6 +19,7 @@ const flagged: readonly FlaggedWord[] = [
   { word: /\bautomaticTls\b/, instead: "autoMtlsMatches" },
   { word: /whether it lives\b/i, instead: "keepalive" },
   { word: /\bmended\b/i, instead: "repaired" },
+  { word: /AbortSignal\.any\(.*AbortSignal\.timeout/, instead: "timeLimit of @flotilla/runtime, which always fires" },
   {
     word: /\b(?:un)?told\b|\btell(?:s|ing)?\b|[a-z](?:Told|Tells?)\b|\b(?:told|tells?)[A-Z]/i,
     instead: "report, publish, send, notify",

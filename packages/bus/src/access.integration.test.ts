@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { noopLogger, until } from "@flotilla/runtime";
+import { noopLogger, timeLimit, until } from "@flotilla/runtime";
 import { type RunningServer, startNats, startNatsCluster } from "@flotilla/servers";
 import { connect, type NatsConnection, nkeyAuthenticator } from "nats";
 import {
@@ -267,7 +267,7 @@ describe("permissions on NATS", () => {
     await works((service) => {
       const url = [credentials.urlFor(service, first), ...others].join(",");
       const common = { url, clientName: service, log: noopLogger, replicas: 3 };
-      return connectBus(common, AbortSignal.any([stop.signal, AbortSignal.timeout(60_000)]));
+      return connectBus(common, timeLimit(60_000, stop.signal).signal);
     });
     for (const { logFile } of cluster.servers) assert.doesNotMatch(readFileSync(logFile, "utf8"), /Violation/);
   });

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { timeLimit } from "@flotilla/runtime";
 import { ConsulError } from "./errors.ts";
 
 /** Address, token and TLS of an agent. */
@@ -63,7 +64,8 @@ export class ConsulClient implements Disposable {
     }
     const withinMs = index > 0 ? Math.ceil(waitMs * (1 + 1 / 16)) + graceMs : plainTimeoutMs;
     const token = await this.#token();
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(withinMs)]);
+    using limit = timeLimit(withinMs, stop);
+    const { signal } = limit;
     let answer: { readonly response: IncomingMessage; readonly text: string };
     try {
       answer = await this.#send(url, token, signal);

@@ -1,6 +1,7 @@
 /** Requests for single objects as JSON, over connections that are kept. */
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
+import { timeLimit } from "@flotilla/runtime";
 import type { KubeCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
 import type { KubeConfig } from "./kube-config.ts";
@@ -100,8 +101,8 @@ async function absent<T>(promise: Promise<T>): Promise<T | undefined> {
 }
 
 async function answer<T>(config: KubeConfig, agent: Agent, call: Call, stop?: AbortSignal): Promise<T> {
-  const timeout = AbortSignal.timeout(answerMs);
-  const response = await send(config, agent, call, stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
+  using limit = timeLimit(answerMs, stop);
+  const response = await send(config, agent, call, limit.signal);
   try {
     const text = await readAll(response);
     const status = response.statusCode ?? 0;

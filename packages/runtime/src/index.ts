@@ -50,6 +50,8 @@ export {
   delay,
   delayByWallClock,
   orAborted,
+  type TimeLimit,
+  timeLimit,
   type UntilOptions,
   until,
   untilStopped,

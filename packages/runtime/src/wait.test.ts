@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { aborted, backoff, coalesced, delay, orAborted, until, Wakeup } from "./index.ts";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { aborted, backoff, coalesced, delay, orAborted, timeLimit, until, Wakeup } from "./index.ts";
 import { ageMs, delayByWallClock } from "./wait.ts";
 
 describe("waiting", () => {
@@ -104,5 +106,43 @@ describe("wall clock", () => {
     const waiting = delayByWallClock(hourMs, stop.signal);
     stop.abort();
     await waiting;
+  });
+});
+
+describe("a time limit", () => {
+  const limits = {
+    "that only polls look at": (signal: AbortSignal) =>
+      until(() => signal.aborted, { withinMs: 30_000, what: "the limit" }),
+    "that somebody listens to": (signal: AbortSignal) => aborted(signal),
+  };
+  for (const [name, reached] of Object.entries(limits))
+    it(`${name} is reached after a collection of garbage`, async () => {
+      setFlagsFromString("--expose-gc");
+      const collect = runInNewContext("gc") as () => void;
+      const { signal } = timeLimit(50, new AbortController().signal);
+      const waiting = reached(signal);
+      await delay(10);
+      collect();
+      await waiting;
+      assert.equal((signal.reason as Error).name, "TimeoutError");
+    });
+
+  it("ends with the reason of who stops it, before and after it began", async () => {
+    const reason = new Error("enough");
+    const stop = new AbortController();
+    const { signal } = timeLimit(60_000, stop.signal);
+    assert.equal(signal.aborted, false);
+    stop.abort(reason);
+    assert.equal(signal.reason, reason);
+    assert.equal(timeLimit(60_000, stop.signal).signal.reason, reason);
+  });
+
+  it("that is disposed of is never reached", async () => {
+    const stop = new AbortController();
+    const limit = timeLimit(1, stop.signal);
+    limit[Symbol.dispose]();
+    await delay(20);
+    stop.abort();
+    assert.equal(limit.signal.aborted, false);
   });
 });

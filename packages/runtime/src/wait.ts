@@ -59,6 +59,32 @@ export async function until<T>(
   throw new RuntimeError("WAIT_EXPIRED", `waited ${withinMs} ms for ${what}${last}`, { cause: failure });
 }
 
+/** A signal with a time limit; disposing of it ends the timer, and the signal fires no more. */
+export interface TimeLimit extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A signal that fires with `stop` and its reason, or after `ms` with a TimeoutError. `AbortSignal.any` of the two holds the timed signal
+ * weakly, and never fires once that was collected (https://github.com/nodejs/node/issues/57736).
+ */
+export function timeLimit(ms: number, stop?: AbortSignal): TimeLimit {
+  const limited = new AbortController();
+  const onStop = () => limited.abort(stop?.reason);
+  const onTime = () => limited.abort(new DOMException(`not done within ${ms} ms`, "TimeoutError"));
+  // Longer timers than Node has would fire at once.
+  const timer = setTimeout(onTime, Math.min(ms, 2 ** 31 - 1)).unref();
+  if (stop?.aborted) onStop();
+  else stop?.addEventListener("abort", onStop, { once: true });
+  const end = () => {
+    clearTimeout(timer);
+    stop?.removeEventListener("abort", onStop);
+  };
+  limited.signal.addEventListener("abort", end, { once: true });
+  if (limited.signal.aborted) end();
+  return { signal: limited.signal, [Symbol.dispose]: end };
+}
+
 /** Runs `work` until it ends; what was waiting in it when `stop` fired ends with its reason, and that is no failure. */
 export async function untilStopped(work: () => Promise<void>, stop: AbortSignal): Promise<void> {
   try {

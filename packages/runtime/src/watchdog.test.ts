@@ -45,9 +45,9 @@ async function resultOf(child: ChildProcess) {
 
 describe("watchdog", { concurrency: 2 }, () => {
   it("reports a main thread that stands still with its stack, counts it, and goes on when it runs again", async () => {
-    const body = `(function busy() { spin(800); })(); await delay(300);
+    const body = `(function busy() { spin(2_500); })(); await delay(300);
       log.info(/^flotilla_main_thread_stalls_total (\\d+)$/m.exec(await createMetrics().text())[1])`;
-    const { exitCode, lines } = await resultOf(startMain(body));
+    const { exitCode, lines } = await resultOf(startMain(body, { ...limits, WATCHDOG_END_AFTER: "60s" }));
     assert.equal(exitCode, 0);
     const report = lines.find(({ msg }) => msg === standsStill);
     assert.equal(report?.level, "error");

@@ -1,6 +1,6 @@
 /** A watch: what is there or what happened since a version, then what happens, as lines of JSON. */
 import type { Config } from "@flotilla/model";
-import { delay, Wakeup } from "@flotilla/runtime";
+import { delay, timeLimit, Wakeup } from "@flotilla/runtime";
 import { ApiError, statusOf } from "./api-error.ts";
 import type { EventHistory, StoreEvent } from "./event-history.ts";
 
@@ -38,7 +38,8 @@ export async function* watchEvents(options: WatchOptions, stop: AbortSignal): As
     if (isOverrun) pending = [];
     wakeup.wake();
   });
-  const ended = AbortSignal.any([stop, AbortSignal.timeout(options.timeoutMs)]);
+  using limit = timeLimit(options.timeoutMs, stop);
+  const ended = limit.signal;
   const marks = bookmarks ? markEvery(wakeup, ended) : undefined;
   try {
     // No wait between here and the first look at `pending`: nothing is missed and nothing sent twice.

@@ -6,7 +6,7 @@ import { lookup as lookupName } from "node:dns/promises";
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { orAborted } from "@flotilla/runtime";
+import { orAborted, timeLimit } from "@flotilla/runtime";
 import type { AddressRules } from "./address-rules.ts";
 import { IssuerKeysError, unreachable, unusable } from "./key-errors.ts";
 
@@ -29,8 +29,8 @@ const usualMaxBytes = 131_072;
 export function guardedFetch(options: GuardedFetchOptions): FetchDocument {
   const { maxRedirects = 3 } = options;
   return async (uri, timeoutMs, stop) => {
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const until = AbortSignal.any([timeout, stop]);
+    using limit = timeLimit(timeoutMs, stop);
+    const until = limit.signal;
     try {
       let url = urlOf(uri, undefined);
       for (let redirects = 0; ; redirects++) {
@@ -40,7 +40,7 @@ export function guardedFetch(options: GuardedFetchOptions): FetchDocument {
         url = urlOf(answer.location, url);
       }
     } catch (error) {
-      if (timeout.aborted) throw unreachable(`did not answer within ${timeoutMs} ms`, error);
+      if (until.aborted && !stop.aborted) throw unreachable(`did not answer within ${timeoutMs} ms`, error);
       throw error;
     }
   };

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { keepOwnCertificate } from "@flotilla/auth/serving";
-import { noopLogger, parseSettings } from "@flotilla/runtime";
+import { noopLogger, parseSettings, timeLimit } from "@flotilla/runtime";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
 import { listIgnored, listProblems } from "../debug/problems.ts";
@@ -66,7 +66,7 @@ test("a directory and mesh documents become one view, and each change of a file 
   for (const source of sources) cleanup.use(source);
   const store = new AggregateStore(sources.map(({ name }) => name));
   const stop = new AbortController();
-  const groups = mergeSources(sources, { store }, AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]));
+  const groups = mergeSources(sources, { store }, timeLimit(10_000, stop.signal).signal);
   cleanup.defer(async () => {
     stop.abort();
     await groups.return();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ConfigChange } from "@flotilla/model";
 import { ClusterRegistries, defaultRegistrySettings } from "@flotilla/registry";
-import { BoundedQueue } from "@flotilla/runtime";
+import { BoundedQueue, timeLimit } from "@flotilla/runtime";
 import { objectDirectory } from "../watch/file-sources.ts";
 import type { InputGroup, InputSource } from "../watch/input-source.ts";
 import { type RegistryGroup, runRegistry } from "./publish-changes.ts";
@@ -58,11 +58,7 @@ test("the snapshot waits for directory and configuration; then each change says 
   const configuration = spoken();
   const stop = new AbortController();
   const registry = new ClusterRegistries(defaultRegistrySettings);
-  const groups = runRegistry(
-    registry,
-    [directory, configuration.source],
-    AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]),
-  );
+  const groups = runRegistry(registry, [directory, configuration.source], timeLimit(30_000, stop.signal).signal);
   const next = async () => short((await groups.next()).value as RegistryGroup | undefined);
 
   const first = next();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noopLogger, until } from "@flotilla/runtime";
+import { noopLogger, timeLimit, until } from "@flotilla/runtime";
 import { type ConsulSourceOptions, consulSource } from "./consul-source.ts";
 import { fakeInstance, startFakeConsul } from "./fake-consul.fixture.ts";
 import type { InputGroup, InputSource } from "./input-source.ts";
@@ -30,7 +30,7 @@ function follow(source: InputSource) {
   const state = new Map<string, string>();
   const groups: InputGroup[] = [];
   const done = (async () => {
-    for await (const group of source.groups(AbortSignal.any([stop.signal, AbortSignal.timeout(30_000)]))) {
+    for await (const group of source.groups(timeLimit(30_000, stop.signal).signal)) {
       groups.push(group);
       for (const input of group.inputs) {
         if (input.type !== "consul") continue;

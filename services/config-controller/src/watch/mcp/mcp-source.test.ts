@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isIstioKind, kinds } from "@flotilla/kinds";
-import { noopLogger, until } from "@flotilla/runtime";
+import { noopLogger, timeLimit, until } from "@flotilla/runtime";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import type { ConfigGroup } from "../config-source.ts";
 import { configAdmission } from "../config-source.ts";
@@ -39,7 +39,7 @@ function follow(port: number, more: Partial<McpOptions> = {}): Following {
     absentMs: 200,
     ...more,
   });
-  const groups = source.groups(AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)]));
+  const groups = source.groups(timeLimit(20_000, stop.signal).signal);
   const iterator = groups[Symbol.asyncIterator]();
   return {
     source,

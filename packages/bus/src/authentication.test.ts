@@ -146,6 +146,28 @@ describe("stamps of messages", () => {
     assert.match(found[4] ?? "counts", /older than what was read before it/);
   });
 
+  it("of a key that was deleted an old one counts no more, until 10,000 others were deleted after it", async () => {
+    await using codes = await setUp();
+    const message = (name: string, op: "put" | "delete") => ({
+      ...{ subject: `${subject}.${name}`, payload, headers: { "Flotilla-Op": op } },
+    });
+    await codes.bus.publish([message("a", "put")]);
+    const put = await lastOf(codes.plain);
+    await codes.bus.publish([message("a", "delete")]);
+    const gone = await lastOf(codes.plain);
+    await codes.bus.publish(Array.from({ length: 10_000 }, (_, index) => message(`other-${index}`, "delete")));
+    const others = (await codes.plain.lastValues("flotilla.>")).slice(1);
+    async function* follow(): AsyncGenerator<BusItem> {
+      yield* [put, gone, put, ...others, put].map((one) => ({ kind: "message", message: one }) as const);
+    }
+    const reader = authenticatedBus({ follow } as unknown as Bus, seal, () => 1);
+    const refused: boolean[] = [];
+    for await (const item of reader.follow({ filters: [], afterSequence: 0 }, new AbortController().signal))
+      if (item.kind === "message") refused.push(item.message.refused !== undefined);
+    assert.deepEqual(refused.slice(0, 3), [false, false, true]);
+    assert.equal(refused.at(-1), false);
+  });
+
   it("begin again with the servers' state: what they have then may be older", async () => {
     await using it = await setUp();
     const stored: StoredMessage[] = [];

@@ -4,8 +4,10 @@
  * fleet: an old message that is stored again is older than what its readers have seen.
  */
 import { timingSafeEqual } from "node:crypto";
+import { TimeSlice } from "@flotilla/runtime";
 import { authenticatedKeyValue } from "./authenticated-key-value.ts";
 import { type Bus, type BusItem, horizonSubject, type OutgoingMessage, type StoredMessage } from "./bus.ts";
+import { isDelete } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 
 const names = { code: "Flotilla-Mac", stamp: "Flotilla-Stamp" } as const;
@@ -16,7 +18,15 @@ export function authenticatedBus(bus: Bus, seal: Seal, nowMs: () => number): Bus
   const codes = new MessageCodes(seal, nowMs);
   return {
     publish: (messages) => bus.publish(messages.map((message) => codes.sign(message))),
-    lastValues: async (filter) => (await bus.lastValues(filter)).map((message) => codes.verified(message)),
+    lastValues: async (filter) => {
+      const verified: StoredMessage[] = [];
+      const timeSlice = new TimeSlice();
+      for (const message of await bus.lastValues(filter)) {
+        if (timeSlice.isDue) await timeSlice.yield();
+        verified.push(codes.verified(message));
+      }
+      return verified;
+    },
     follow: (options, stop) => follow(bus.follow(options, stop), codes),
     forget: (sequences) => bus.forget(sequences),
     keyValue: async (bucket, options) => {
@@ -79,21 +89,47 @@ class MessageCodes {
   }
 }
 
+/** Stamps of deleted keys that a reader keeps. */
+const maxDeletedStamps = 10_000;
+
+interface Stamps {
+  readonly ofKeys: Map<string, number>;
+  /** Oldest delete first. */
+  readonly ofDeleted: Map<string, number>;
+}
+
+/** Pods come and go under new names: of keys that are gone the last are kept, so that a reader does not grow without end. */
+function noteStamp({ ofKeys, ofDeleted }: Stamps, message: StoredMessage, stamp: number): void {
+  const { subject } = message;
+  ofKeys.delete(subject);
+  ofDeleted.delete(subject);
+  if (!isDelete(message)) {
+    ofKeys.set(subject, stamp);
+    return;
+  }
+  ofDeleted.set(subject, stamp);
+  if (ofDeleted.size <= maxDeletedStamps) return;
+  for (const oldest of ofDeleted.keys()) {
+    ofDeleted.delete(oldest);
+    return;
+  }
+}
+
 /** Of messages of one subject the newest counts: older ones that come after it were stored again by somebody else. */
 async function* follow(items: AsyncIterable<BusItem>, codes: MessageCodes): AsyncGenerator<BusItem> {
-  const stamps = new Map<string, number>();
+  const stamps: Stamps = { ofKeys: new Map(), ofDeleted: new Map() };
   for await (const item of items) {
     if (item.kind !== "message") {
       // What the servers have now may be older than what they had.
-      if (item.kind === "reset") stamps.clear();
+      if (item.kind === "reset") for (const one of Object.values(stamps)) one.clear();
       yield item;
       continue;
     }
     const message = codes.verified(item.message);
     const stamp = stampOf(message);
-    const known = stamps.get(message.subject) ?? 0;
+    const known = stamps.ofKeys.get(message.subject) ?? stamps.ofDeleted.get(message.subject) ?? 0;
     if (message.refused !== undefined || stamp >= known) {
-      if (message.refused === undefined) stamps.set(message.subject, stamp);
+      if (message.refused === undefined) noteStamp(stamps, message, stamp);
       yield { kind: "message", message };
     } else yield { kind: "message", message: { ...message, refused: "it is older than what was read before it" } };
   }

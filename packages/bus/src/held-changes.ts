@@ -4,9 +4,11 @@
  * Changes as messages of one group, and the bounds that a message must keep: NATS would refuse it again with each try.
  */
 import type { Cause, Change } from "@flotilla/model";
-import type { OutgoingMessage } from "./bus.ts";
-import { marks, maxPlainBytes, type Prepared } from "./envelope.ts";
-import { type Digests, RunningDigests, subjectOf } from "./topics.ts";
+import { TimeSlice } from "@flotilla/runtime";
+import type { Bus, OutgoingMessage, StoredMessage } from "./bus.ts";
+import { marks, maxPlainBytes, type Prepared, publisherOf, stateOf } from "./envelope.ts";
+import type { Seal } from "./seal.ts";
+import { type Digests, deleteOf, filters, RunningDigests, subjectOf, topicOf } from "./topics.ts";
 
 interface Held {
   readonly fingerprint: string;
@@ -66,13 +68,21 @@ export class HeldChanges {
     return this.#current === undefined;
   }
 
-  /** What was published and does not stand here as it was published; of what does, the change is taken over. */
-  missingOf(published: HeldChanges): readonly Change[] {
-    const missing = new Map<string, Held>();
-    for (const [subject, held] of published.#held)
-      if (this.#held.get(subject)?.fingerprint === held.fingerprint) this.#set(subject, held);
-      else missing.set(subject, held);
-    return [...this.#changesOf(missing)];
+  /**
+   * Takes over what the stream was found to hold, but for subjects that were published since. Returns what has to be published
+   * for it to hold again what it should.
+   */
+  correct(stored: ReadonlyMap<string, string>, publishedSince: ReadonlySet<string>): readonly Change[] {
+    const lost = new Map<string, Held>();
+    for (const [subject, held] of this.#held)
+      if (stored.get(subject) !== held.fingerprint && !publishedSince.has(subject)) lost.set(subject, held);
+    const strange = [...stored.keys()].filter((subject) => !this.#held.has(subject) && !publishedSince.has(subject));
+    const changes = [...this.#changesOf(lost), ...strange.flatMap((subject) => deleteOf(subject) ?? [])];
+    for (const subject of [...lost.keys(), ...strange]) {
+      const fingerprint = stored.get(subject);
+      this.#set(subject, fingerprint === undefined ? undefined : { fingerprint });
+    }
+    return changes;
   }
 
   /** Some at a time, as they are asked for. */
@@ -95,6 +105,37 @@ export class HeldChanges {
     if (held === undefined) this.#held.delete(subject);
     else this.#held.set(subject, held);
   }
+}
+
+/** A fingerprint that nothing has. */
+const unreadable = "unreadable";
+
+interface Reading {
+  readonly bus: Pick<Bus, "lastValues" | "setAside">;
+  readonly publisher: string;
+  readonly seal: Seal | undefined;
+}
+
+/** Reads what the stream holds of a publisher, with turns for others between; returns all that it holds. */
+export async function readPublished(
+  { bus, publisher, seal }: Reading,
+  topics: ReadonlySet<string>,
+  onHeld: (subject: string, fingerprint: string) => void,
+): Promise<readonly StoredMessage[]> {
+  const messages = await bus.lastValues(filters.everything);
+  const timeSlice = new TimeSlice();
+  for (const message of messages) {
+    if (publisherOf(message) !== publisher) continue;
+    if (timeSlice.isDue) await timeSlice.yield();
+    const state = stateOf(message, seal);
+    const { subject } = message;
+    if (state.kind !== "unreadable") bus.setAside.heal(subject);
+    else bus.setAside.note(subject, state.error);
+    if (state.kind === "put") onHeld(subject, state.fingerprint);
+    // Differs from all that the publisher has for its place, and is deleted when it has nothing.
+    else if (state.kind === "unreadable" && topics.has(topicOf(subject))) onHeld(subject, unreadable);
+  }
+  return messages;
 }
 
 /** A change as it travels, but for what is said of its group. */

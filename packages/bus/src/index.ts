@@ -33,5 +33,6 @@ export {
   filters,
   type KeyState,
   keyText,
+  RunningDigests,
   type TopicDigest,
 } from "./topics.ts";

@@ -5,6 +5,7 @@ import type { Change } from "@flotilla/model";
 import { noopLogger } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { connectEmbedded } from "./embedded-bus.ts";
+import { isDelete } from "./envelope.ts";
 import { createPublisher, createSeal, filters, keyText, type PublisherOptions, subscribe } from "./index.ts";
 
 const hour = 3_600_000;
@@ -216,5 +217,36 @@ describe("publisher", () => {
       ["config.VirtualService 2", "endpoints 1"],
     );
     assert.equal(await publisher.attest(), 0);
+  });
+
+  it("publishes while the stream is compared, and takes nothing of that for lost", async () => {
+    const { bus, create } = setUp("publisher-attests-beside");
+    const readIt = Promise.withResolvers<void>();
+    const mayAnswer = Promise.withResolvers<void>();
+    let isComparing = false;
+    const lastValues: Bus["lastValues"] = async (filter) => {
+      const values = await bus.lastValues(filter);
+      if (isComparing) {
+        readIt.resolve();
+        await mayAnswer.promise;
+      }
+      return values;
+    };
+    const publisher = create({ bus: Object.create(bus, { lastValues: { value: lastValues } }) as Bus });
+    await publisher.synchronize([config("a", 1), config("b", 1), config("c", 1)]);
+    const [a] = await bus.lastValues(filters.config);
+    await bus.forget([a?.sequence ?? 0]);
+    isComparing = true;
+    const attested = publisher.attest();
+    await readIt.promise;
+    const gone = { type: "config", op: "delete", key: config("c", 1).key } as Change;
+    assert.equal(await publisher.publish([config("b", 2), config("new", 1), gone]), 3, "waits for no comparison");
+    mayAnswer.resolve();
+    assert.equal(await attested, 1, "the lost one alone");
+    isComparing = false;
+    assert.equal(await publisher.attest(), 0);
+    const held = await bus.lastValues(filters.config);
+    const open = held.filter((message) => !isDelete(message)).map(({ subject }) => subject.split(".").at(-1));
+    assert.deepEqual(open.sort(), ["a", "b", "new"]);
   });
 });

@@ -6,12 +6,12 @@ import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import { type Logger, TimeSlice, Turns } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
-import { type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
+import { type Prepared, pack, prepare } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
-import { groupMessages, HeldChanges, type Packed, type Remembered, whyRefused } from "./held-changes.ts";
+import { groupMessages, HeldChanges, type Packed, type Remembered, readPublished, whyRefused } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
-import { deleteOf, digestsOf, encodeMarker, filters, keyText, subjectOf, syncSubject, topicOf } from "./topics.ts";
+import { deleteOf, digestsOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 
 /** Bus, name and seal of a publisher; two publishers never write the same key. */
 export interface PublisherOptions {
@@ -68,7 +68,8 @@ export interface Publisher {
   publish(changes: readonly Change[], options?: PublishOptions): Promise<number>;
   /**
    * Compares what the stream holds of ours with what we published, publishes what differs, and publishes the digests of all, for
-   * those who follow to compare. Resolves to the number of differences; before the whole state was published nothing is done.
+   * those who follow to compare; changes are published meanwhile. Resolves to the number of differences; before the whole state was
+   * published nothing is done.
    */
   attest(): Promise<number>;
   /** Somebody else may have published meanwhile: what the stream holds is read again before more is said. */
@@ -76,8 +77,6 @@ export interface Publisher {
 }
 
 const maxLoggedKey = 300;
-/** A fingerprint that nothing has. */
-const unreadable = "unreadable";
 /** Of differences, in the log. */
 const namedKeys = 20;
 
@@ -97,6 +96,8 @@ class KeyedPublisher implements Publisher {
   #isMarked = false;
   #revision = 0;
   #sweptAtMs = 0;
+  /** Subjects that were published since a comparison with the stream began. */
+  #sentMeanwhile: Set<string> | undefined;
   /** What is compared with is what was sent before. */
   readonly #turns = new Turns();
 
@@ -125,7 +126,7 @@ class KeyedPublisher implements Publisher {
   }
 
   attest(): Promise<number> {
-    return this.#turns.take(() => this.#attest());
+    return this.#attest();
   }
 
   retire(): Promise<void> {
@@ -196,7 +197,10 @@ class KeyedPublisher implements Publisher {
     };
     const sequences = await bus.publish(groupMessages(packed, cause));
     this.#lastSequence = Math.max(this.#lastSequence, ...sequences.slice(-1));
-    for (const { remembered } of packed) this.#held.remember(remembered);
+    for (const { remembered } of packed) {
+      this.#held.remember(remembered);
+      this.#sentMeanwhile?.add(remembered.subject);
+    }
     this.#options.onPublished?.(
       packed.map(({ remembered }) => remembered.change),
       cause,
@@ -226,21 +230,35 @@ class KeyedPublisher implements Publisher {
     return this.#held.keepsChanges ? change : { type: change.type, op: change.op };
   }
 
+  /** The stream is read while changes go on being published: those of meanwhile are left to the next comparison. */
   async #attest(): Promise<number> {
     if (this.#state !== "synchronized") return 0;
-    const published = this.#forget();
-    await this.#read();
-    const lost = this.#held.missingOf(published);
-    const strange = this.#held.subjects.filter((subject) => !published.has(subject)).flatMap((s) => deleteOf(s) ?? []);
-    const differing = [...lost, ...strange];
-    if (differing.length > 0) {
-      const keys = differing.slice(0, namedKeys).map((change) => keyText(change).slice(0, maxLoggedKey));
-      this.#options.log.warn("the bus does not hold what was published", { count: differing.length, keys });
-    }
-    const count = await this.#publish(differing);
-    await this.#mark();
-    this.#state = "synchronized";
-    return count;
+    const held = this.#held;
+    const sent = new Set<string>();
+    this.#sentMeanwhile = sent;
+    const stored = new Map<string, string>();
+    const messages = await readPublished(
+      this.#options,
+      this.#topics,
+      (subject, fingerprint) => void stored.set(subject, fingerprint),
+    );
+    await forgetDeletes(this.#options, messages);
+    return this.#turns.take(async () => {
+      this.#sentMeanwhile = undefined;
+      // Somebody else may have published, or the stream was lost: then it was read anew.
+      if (held !== this.#held) return 0;
+      const count = await this.#publishLost(stored, sent);
+      await this.#mark();
+      return count;
+    });
+  }
+
+  async #publishLost(stored: ReadonlyMap<string, string>, sent: ReadonlySet<string>): Promise<number> {
+    const lost = this.#held.correct(stored, sent);
+    if (lost.length === 0) return 0;
+    const keys = lost.slice(0, namedKeys).map((change) => keyText(change).slice(0, maxLoggedKey));
+    this.#options.log.warn("the bus does not hold what was published", { count: lost.length, keys });
+    return this.#publish(lost);
   }
 
   /** What the stream holds is not known any more; returns what was known. */
@@ -263,22 +281,12 @@ class KeyedPublisher implements Publisher {
 
   async #read(): Promise<void> {
     if (this.#state !== "unread") return;
-    const { bus, publisher, seal, nowMs } = this.#options;
-    const messages = await bus.lastValues(filters.everything);
-    const timeSlice = new TimeSlice();
-    for (const message of messages.filter((one) => publisherOf(one) === publisher)) {
-      if (timeSlice.isDue) await timeSlice.yield();
-      const state = stateOf(message, seal);
-      const { subject } = message;
-      if (state.kind !== "unreadable") bus.setAside.heal(subject);
-      else bus.setAside.note(subject, state.error);
-      if (state.kind === "put") this.#held.read(subject, state.fingerprint);
-      // Differs from all that we have for its place, and is deleted when we have nothing.
-      else if (state.kind === "unreadable" && this.#topics.has(topicOf(subject))) this.#held.read(subject, unreadable);
-    }
-    this.#isMarked = messages.some(({ subject }) => subject === syncSubject(publisher));
+    const messages = await readPublished(this.#options, this.#topics, (subject, fingerprint) =>
+      this.#held.read(subject, fingerprint),
+    );
+    this.#isMarked = messages.some(({ subject }) => subject === syncSubject(this.#options.publisher));
     this.#state = "read";
-    this.#sweptAtMs = nowMs();
+    this.#sweptAtMs = this.#options.nowMs();
     await forgetDeletes(this.#options, messages);
   }
 

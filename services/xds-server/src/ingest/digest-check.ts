@@ -7,9 +7,9 @@ import {
   type Digests,
   differences,
   differingTopics,
-  digestsOf,
   type KeyState,
   keyState,
+  RunningDigests,
   type Seal,
 } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
@@ -38,23 +38,32 @@ export class DigestCheck {
     this.#options = options;
   }
 
+  /** Topics of the publisher in which the inputs, as they are at the call, differ from its digests. */
+  async differing(publisher: string, published: Digests): Promise<readonly string[]> {
+    const ours = this.#ofSinglePublisher(publisher, published);
+    const digests = new RunningDigests();
+    await this.#keyStates((state) => digests.note(state, 1));
+    const topics = differingTopics(ours, digests.read());
+    for (const topic of Object.keys(ours))
+      if (!topics.includes(topic)) this.#agreedAtMs.set(topic, this.#options.nowMs());
+    return topics;
+  }
+
   /**
-   * Differences between what the stream holds up to `position` and the inputs, as changes that mend them; nothing may
+   * Differences between what the stream holds of these topics up to `position` and the inputs, as changes that repair them; nothing may
    * change the inputs meanwhile.
    */
-  async check(bus: Bus, publisher: string, published: Digests, position: number): Promise<readonly Change[]> {
+  async repairs(bus: Bus, publisher: string, topics: readonly string[], position: number): Promise<readonly Change[]> {
     const { seal, log, nowMs } = this.#options;
-    const ours = this.#ofSinglePublisher(publisher, published);
     const held = await this.#keyStates();
-    const topics = differingTopics(ours, digestsOf(held));
-    const found = topics.length === 0 ? [] : await differences({ bus, seal, position, held, topics: new Set(topics) });
+    const found = await differences({ bus, seal, position, held, topics: new Set(topics) });
     const since = Math.min(...topics.map((topic) => this.#agreedAtMs.get(topic) ?? nowMs()));
     if (found.length > 0)
       log.warn("digest mismatch repaired", {
         ...{ publisher, topics, count: found.length },
         atMostSinceMs: nowMs() - since,
       });
-    for (const topic of Object.keys(ours)) this.#agreedAtMs.set(topic, nowMs());
+    for (const topic of topics) this.#agreedAtMs.set(topic, nowMs());
     return found;
   }
 
@@ -66,14 +75,16 @@ export class DigestCheck {
     return Object.fromEntries(Object.entries(published).filter(([topic]) => this.#publishers.get(topic)?.size === 1));
   }
 
-  async #keyStates(): Promise<readonly KeyState[]> {
+  /** Of the inputs as they are at the call. */
+  async #keyStates(onState?: (state: KeyState) => void): Promise<readonly KeyState[]> {
     const { inputs, seal } = this.#options;
     const states: KeyState[] = [];
     const timeSlice = new TimeSlice(sliceMs);
-    for (const [, change] of inputs.entries()) {
+    for (const change of Array.from(inputs.entries(), ([, one]) => one)) {
       const state = this.#states.get(change) ?? keyState(change, seal);
       this.#states.set(change, state);
       states.push(state);
+      onState?.(state);
       if (timeSlice.isDue) await timeSlice.yield();
     }
     return states;

@@ -196,6 +196,27 @@ describe("ingest", () => {
     await until(() => one.held.get("a") === 3, soon("the next change"));
     assert.equal(one.history.length, before + 1, "what agrees is left alone");
   });
+
+  it("changes are applied while a repair's topics are looked for", async () => {
+    await using bus = await connect("ingest-digests-beside");
+    const publisher = publisherOn(bus);
+    const many = Array.from({ length: 5_000 }, (_, i) => config(`many-${i}`, 1));
+    await publisher.synchronize([config("a", 1), config("b", 1), ...many]);
+    await publisherOn(bus, "service-controller").synchronize([]);
+    await using one = replica("embedded:ingest-digests-beside");
+    one.follow(lossy(bus, ({ subject }) => subject.endsWith(".b")));
+    await until(() => one.completed.length > 0, soon("the mesh"));
+    await publisher.publish([config("b", 2)]);
+    const attested = publisher.attest();
+    await Promise.all([2, 3, 4].map((host) => publisher.publish([config("a", host)])));
+    await attested;
+    await until(() => one.held.get("a") === 4 && one.held.get("b") === 2, soon("the changes and the repair"));
+    const before = one.history.length;
+    await publisher.attest();
+    await publisher.publish([config("a", 5)]);
+    await until(() => one.held.get("a") === 5, soon("the next change"));
+    assert.equal(one.history.length, before + 1, "what agrees is left alone");
+  });
 });
 
 /** Loses what `isLost` names, once what was stored has been read. */

@@ -4,7 +4,7 @@
  */
 import { type Bus, filters, keyText, type Seal, type SetAside, type SubscriberItem, subscribe } from "@flotilla/bus";
 import type { Cause, Change, ChangeGroup } from "@flotilla/model";
-import { aborted, type Logger } from "@flotilla/runtime";
+import { aborted, type Logger, Turns } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
 import { DigestCheck } from "./digest-check.ts";
 import type { IngestMetrics } from "./ingest-metrics.ts";
@@ -29,6 +29,7 @@ export interface IngestOptions {
   readonly onComplete: (from: "snapshot" | "stream", position: number) => void;
 }
 
+type Mismatch = Pick<Synced, "publisher" | "position"> & { readonly topics: readonly string[] };
 type Synced = Extract<SubscriberItem, { readonly kind: "synced" }>;
 
 export class Ingest {
@@ -46,6 +47,9 @@ export class Ingest {
   #isComplete = false;
   /** False while a stream that began anew is published again: old and new are mixed then. */
   #isWhole = false;
+  /** What is applied, and a repair: one after the other. */
+  readonly #turns = new Turns();
+  #comparing: Promise<void> = Promise.resolve();
   /** Keys of entries of the snapshot that could not be read. */
   #missing: readonly string[] = [];
 
@@ -61,7 +65,7 @@ export class Ingest {
       inputs: this.#inputs,
       isWhole,
       mark: () => this.#bus?.mark ?? this.#loadedMark,
-      gatherMs: 50,
+      gatherMs: 250,
       claimMs: 3_000,
     });
   }
@@ -114,15 +118,20 @@ export class Ingest {
     const { seal, log, metrics, publishers } = this.#options;
     const from = { afterSequence: this.#position, epoch: this.#epoch, mark: this.#loadedMark };
     this.#bus = bus;
-    for await (const item of subscribe({ bus, seal, filter: filters.everything, publishers, ...from }, stop)) {
-      if (item.kind === "group") this.#applyGroup(item.group);
-      else if (item.kind === "caught-up") this.#caughtUp(item.position, item.epoch);
-      else if (item.kind === "synced") await this.#compare(bus, item);
-      else if (item.kind === "reset") {
-        log.warn("the stream began anew, everything is compared again", { reason: item.reason });
-        metrics.resyncs.add(1);
-        this.#beginAgain();
-      }
+    try {
+      for await (const item of subscribe({ bus, seal, filter: filters.everything, publishers, ...from }, stop))
+        await this.#turns.take(async () => {
+          if (item.kind === "group") this.#applyGroup(item.group);
+          else if (item.kind === "caught-up") this.#caughtUp(item.position, item.epoch);
+          else if (item.kind === "synced") this.#compare(bus, item);
+          else if (item.kind === "reset") {
+            log.warn("the stream began anew, everything is compared again", { reason: item.reason });
+            metrics.resyncs.add(1);
+            this.#beginAgain();
+          }
+        });
+    } finally {
+      await this.#comparing;
     }
   }
 
@@ -159,21 +168,31 @@ export class Ingest {
     );
   }
 
-  /** A publisher has sent its digests; nothing is applied meanwhile. */
-  async #compare(bus: Bus, { publisher, digests, position }: Synced): Promise<void> {
-    const { log, metrics } = this.#options;
+  /** A publisher has sent its digests: what is held now is compared with them, while changes go on being applied. */
+  #compare(bus: Bus, { publisher, digests, position }: Synced): void {
     if (!this.#isWhole) return;
     // The mark has a place in the sequence: what is served is as of there. A group of another publisher may lie around it,
     // so a snapshot is not.
     this.#options.source.apply([], position, this.#ownCause(publisher));
-    try {
-      const found = await this.#digestCheck.check(bus, publisher, digests, position);
-      if (found.length === 0) return;
-      metrics.repaired.add(found.length);
-      this.#apply(found, this.#position, { ...this.#ownCause(publisher), source: "a comparison of digests" });
-    } catch (error) {
-      log.error("digests cannot be compared", { publisher, error });
-    }
+    const differing = this.#digestCheck.differing(publisher, digests);
+    this.#comparing = this.#comparing.then(async () => {
+      try {
+        const topics = await differing;
+        if (topics.length > 0) await this.#turns.take(() => this.#repair(bus, { publisher, topics, position }));
+      } catch (error) {
+        this.#options.log.error("digests cannot be compared", { publisher, error });
+      }
+    });
+  }
+
+  /** Nothing is applied meanwhile. What was lost on its way after the last change that came lies before the mark's place. */
+  async #repair(bus: Bus, { publisher, topics, position }: Mismatch): Promise<void> {
+    if (!this.#isWhole) return;
+    const upTo = Math.max(this.#position, position);
+    const found = await this.#digestCheck.repairs(bus, publisher, topics, upTo);
+    if (found.length === 0) return;
+    this.#options.metrics.repaired.add(found.length);
+    this.#apply(found, this.#position, { ...this.#ownCause(publisher), source: "a comparison of digests" });
   }
 
   /** All publishers have published all: what was there before and was not published again is gone. */

@@ -71,8 +71,15 @@ export class ChangePipeline<Change> implements Disposable {
   constructor(options: PipelineOptions<Change>) {
     const { clock, isBusy, isQueued, minGapMs, maxGapMs, urgentGapMs } = options;
     this.#options = options;
-    this.#bulk = new Debouncer({ clock, isBusy, minGapMs, maxGapMs, urgentGapMs, flush: (all) => this.#applyAll(all) });
-    const limits = { minGapMs: urgentGapMs, maxGapMs: Math.max(maxOvertakingGapMs, urgentGapMs), urgentGapMs };
+    this.#bulk = new Debouncer({
+      ...{ clock, isBusy, minGapMs, maxGapMs, urgentGapMs, gapPerWork: 3 },
+      flush: (all) => this.#applyAll(all),
+    });
+    const limits = {
+      ...{ minGapMs: urgentGapMs, maxGapMs: Math.max(maxOvertakingGapMs, urgentGapMs), urgentGapMs },
+      // With three times the work a process that is busy for a third of its time waits as long as it may.
+      gapPerWork: 1,
+    };
     this.#urgent = new Debouncer({ clock, isBusy: isQueued, ...limits, flush: (all) => this.#overtake(all) });
   }
 
@@ -168,13 +175,12 @@ export interface DebounceOptions<Item> {
   /** No change waits longer than this. */
   readonly maxGapMs: number;
   readonly urgentGapMs: number;
+  /** Under lasting churn: the gap over the work of the process since the last batch left. */
+  readonly gapPerWork: number;
 }
 
 /** A workload has to be known before its first request times out, or goes another way. */
 const maxOvertakingGapMs = 100;
-
-/** Under lasting churn: the gap over the work of the process since the last batch left. */
-const gapPerWork = 3;
 
 export const defaultDebounce = { minGapMs: 10, maxGapMs: 1_000, urgentGapMs: 5 } as const;
 
@@ -268,7 +274,7 @@ export class Debouncer<Item> implements Disposable {
   }
 
   #flush(now: number): void {
-    const { clock, flush, minGapMs, maxGapMs } = this.#options;
+    const { clock, flush, minGapMs, maxGapMs, gapPerWork } = this.#options;
     const items = this.#items;
     const urgency = this.#urgency;
     const workedMs = clock.worked();

@@ -22,7 +22,7 @@ interface Case {
   readonly batches: readonly Batch[];
 }
 
-const limits = { minGapMs: 10, maxGapMs: 100, urgentGapMs: 5 };
+const limits = { gapPerWork: 3, minGapMs: 10, maxGapMs: 100, urgentGapMs: 5 };
 const every = (ms: number, count: number): readonly Offer[] =>
   Array.from({ length: count }, (_, i) => ({ at: i * ms }));
 

@@ -37,7 +37,8 @@ async function unlessThere(creation: Promise<unknown>): Promise<void> {
   }
 }
 
-async function inLanes(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
+/** `work` for each index below `count`, some at a time. */
+export async function inLanes(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
     for (let index = next++; index < count; index = next++) await work(index);
@@ -45,7 +46,7 @@ async function inLanes(count: number, work: (index: number) => Promise<unknown>)
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-type Spread = Pick<MeshSize, "services" | "nodes">;
+export type Spread = Pick<MeshSize, "services" | "nodes">;
 
 export async function createPod(api: KubeApi, pod: number, spread: Spread): Promise<void> {
   const { status: _, ...object } = podObject(pod, spread, 0);

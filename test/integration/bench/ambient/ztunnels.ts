@@ -8,6 +8,8 @@ export interface Ztunnels extends AsyncDisposable {
   /** All of them together. */
   readonly bytes: number;
   readonly messages: number;
+  /** How many there are. */
+  readonly count: number;
   /** How many have at least so many services and workloads. */
   synced(resources: number): number;
   /** Called for each workload or service that a message brings or takes away; undefined for nobody. */
@@ -19,6 +21,7 @@ export function startZtunnels(address: string, count: number): Ztunnels {
   const fleet = {
     bytes: 0,
     messages: 0,
+    count,
     onName: undefined as Ztunnels["onName"],
   };
   const clients = Array.from({ length: count }, (_, index) => {

@@ -13,28 +13,29 @@ COPY samples samples
 RUN pnpm install --frozen-lockfile --filter './packages/**' --filter './services/**' --filter @flotilla/bundle \
   && node scripts/bundle/image.ts /bundle
 
-# Node and what it needs, without npm, yarn, headers and pages.
+# Node and the libraries it loads, one user, directories: no shell, no package manager, no other program.
 FROM ${NODE_IMAGE} AS base
-RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/yarn* /usr/local/bin/npm /usr/local/bin/npx \
-    /usr/local/bin/corepack /usr/local/bin/yarn* /usr/share/doc /usr/share/man /usr/share/locale /usr/share/info \
-    /var/cache/apt /var/lib/apt/lists /var/log/* /tmp/* /root \
-  && install -d -m 700 /root && install -d -m 1777 /tmp \
-  && groupadd --gid 1337 flotilla && useradd --uid 1337 --gid 1337 --no-create-home --home-dir /var/lib/flotilla flotilla \
+RUN install -D -t /image/usr/local/bin /usr/local/bin/node \
+  && ldd /usr/local/bin/node | grep -o '/[^ ]*' | xargs -I '{}' cp -L --parents '{}' /image \
+  && install -d -m 1777 /image/tmp && install -d -m 700 /image/root && install -d /image/etc \
+  && echo 'root:x:0:0:root:/root:' > /image/etc/passwd && echo 'flotilla:x:1337:1337::/var/lib/flotilla:' >> /image/etc/passwd \
+  && echo 'root:x:0:' > /image/etc/group && echo 'flotilla:x:1337:' >> /image/etc/group \
+  && echo 'hosts: files dns' > /image/etc/nsswitch.conf \
   # A volume that is mounted for the first time takes its owner from the directory in the image.
-  && cd / && install -d -o 1337 -g 1337 var/lib/flotilla var/lib/flotilla/ca volumes tokens tokens/istio-system tokens/shop \
-  && cd /volumes && install -d -o 1337 -g 1337 state issuer seal ca config-controller webhook nats nats-certificates redis redis-certificates \
+  && cd /image && install -d -o 1337 -g 1337 var/lib/flotilla var/lib/flotilla/ca volumes tokens tokens/istio-system tokens/shop \
+  && cd volumes && install -d -o 1337 -g 1337 state issuer seal ca config-controller webhook nats nats-certificates redis redis-certificates \
     redis-passwords web reviews \
-  && cd /tokens/istio-system && install -d -o 1337 -g 1337 flotilla-nats flotilla-redis flotilla-config-controller \
+  && cd ../tokens/istio-system && install -d -o 1337 -g 1337 flotilla-nats flotilla-redis flotilla-config-controller \
     flotilla-service-controller flotilla-xds-server flotilla-webhook ../shop/web ../shop/reviews
-COPY scripts/deployment/image /usr/local/bin/
+COPY scripts/deployment/image /image/usr/local/bin/
 
 FROM scratch
-COPY --from=base / /
+COPY --from=base /image /
 COPY --from=build /bundle /flotilla
 WORKDIR /flotilla
 USER 1337:1337
 ENV NODE_ENV=production WORK_DIR=/var/lib/flotilla FLOTILLA_WORK_DIR=/var/lib/flotilla
-ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ENV PATH=/usr/local/bin
 # As memoryEnvironment in packages/runtime/src/memory.ts has it.
 ENV NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=16384 MALLOC_MMAP_MAX_=30000 MALLOC_TRIM_THRESHOLD_=1048576
 ENTRYPOINT ["node"]

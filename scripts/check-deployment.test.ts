@@ -95,7 +95,7 @@ const cases: readonly {
   {
     name: "a renewal that nobody would miss",
     file: "docker-compose.yml",
-    change: ['["CMD", "fresh", "/tmp/renew-by"]', '["CMD", "true"]'],
+    change: ['"until", "/tmp/renew-by"]', '"file", "/tmp/renew-by"]'],
     problem: /a certificate of nats that is not renewed makes nothing unhealthy/,
   },
   {
@@ -105,10 +105,22 @@ const cases: readonly {
     problem: /the image redis:7-alpine of redis has no full version/,
   },
   {
-    name: "a health check that starts Node",
+    name: "a health check that needs a shell",
     file: "docker-compose.yml",
-    change: ['["CMD", "ready", "15026"]', '["CMD", "node", "-e", ""]'],
-    problem: /each health check of ca starts a Node process/,
+    change: ['["CMD", "node", "packages/cli/bin/check.js", "page", "15026"]', '["CMD-SHELL", "ready 15026"]'],
+    problem: /the health check of ca is not run by node/,
+  },
+  {
+    name: "a health check that is not in the image",
+    file: "docker-compose.yml",
+    change: ['packages/cli/bin/check.js", "page", "15026"', 'packages/cli/bin/ready.js", "page", "15026"'],
+    problem: /the health check of ca runs packages\/cli\/bin\/ready\.js, which the image does not have/,
+  },
+  {
+    name: "a shell that stays in the image",
+    file: "Dockerfile",
+    change: ["COPY --from=base /image /", "COPY --from=base / /"],
+    problem: /Dockerfile: the image is more than Node and its libraries/,
   },
   {
     name: "a program that the image does not have",

@@ -2,7 +2,9 @@
 const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"];
 
 export const imagePrograms: readonly string[] = [
+  "packages/cli/bin/check.ts",
   "packages/cli/bin/flotilla.ts",
+  "packages/cli/bin/set-up.ts",
   "packages/sources/bin/yaml-thread.ts",
   ...services.map((name) => `services/${name}/bin/main.ts`),
 ];

@@ -65,6 +65,10 @@ export function checkComposeSecrets({ services }: Compose, check: Check): void {
 export function checkComposeImages({ services }: Compose, version: string, dockerfile: string, check: Check): void {
   const builders = Object.entries(services).filter(([, { build }]) => build !== undefined);
   check(builders.length === 1, `${file}: the image is built by ${builders.map(([name]) => name).join(", ")}`);
+  const [, last = ""] = dockerfile.split("\nFROM scratch\n");
+  const copied = [...last.matchAll(/^COPY (.*)$/gm)].map(([, what]) => what).join();
+  const isMinimal = copied === "--from=base /image /,--from=build /bundle /flotilla" && !/^RUN /m.test(last);
+  check(isMinimal, "Dockerfile: the image is more than Node and its libraries");
   const ours = `flotilla:${version}`;
   check(builders[0]?.[1].image === ours, `${file}: the image that is built is not ${ours}`);
   for (const [name, { image = "", build }] of Object.entries(services)) {
@@ -86,14 +90,22 @@ function defaultOf(text: string): string {
 
 function checkContainer(
   name: string,
-  { read_only, cap_drop = [], user = "", healthcheck }: ComposeService,
+  { image = "", read_only, cap_drop = [], user = "", healthcheck }: ComposeService,
   check: Check,
 ): void {
   const isConfined = read_only === true && cap_drop.includes("ALL") && /^[1-9]/.test(user);
   check(isConfined, `${file}: ${name} has more rights than it needs`);
   check(healthcheck !== undefined, `${file}: ${name} has no health check`);
-  const usesNode = (healthcheck?.test ?? []).includes("node");
-  check(!usesNode, `${file}: each health check of ${name} starts a Node process`);
+  const [form, ...command] = healthcheck?.test ?? [];
+  // Our image has neither a shell nor other programs.
+  const isOurs = image.startsWith("flotilla:") && form !== undefined;
+  check(
+    !isOurs || (form === "CMD" && command[0] === "node"),
+    `${file}: the health check of ${name} is not run by node`,
+  );
+  const program = isOurs ? programOf(command[1] ?? "") : undefined;
+  const isThere = !isOurs || (program !== undefined && imagePrograms.includes(program));
+  check(isThere, `${file}: the health check of ${name} runs ${command[1]}, which the image does not have`);
 }
 
 function checkReferences(

@@ -127,8 +127,8 @@ export function checkComposeTransport({ services, networks }: Compose, options: 
     checkCertificate(file, server, { args, host, reloadedBy }, options);
     const served = URL.parse(optionOf(args, "served-by") ?? "");
     check(served?.hostname === host, `${file}: nobody looks whether ${server.name} presents its certificate`);
-    const [, , renewBy] = keeper?.healthcheck?.test ?? [];
-    const isShown = renewBy !== undefined && optionOf(args, "renew-by-file") === renewBy;
+    const [condition, renewBy] = (keeper?.healthcheck?.test ?? []).slice(-2);
+    const isShown = condition === "until" && optionOf(args, "renew-by-file") === renewBy;
     check(isShown, `${file}: a certificate of ${server.name} that is not renewed makes nothing unhealthy`);
   }
 }

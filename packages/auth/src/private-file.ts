@@ -17,11 +17,11 @@ export async function createFile(file: string, text: string, mode: number): Prom
 }
 
 /**
- * Replaces a file in one step, with these rights whatever the umask; readers see the old text or the new one, never a
+ * Replaces a file in one step, with these rights whatever the umask; readers see the old content or the new one, never a
  * part.
  */
-export async function replaceFile(file: string, text: string, mode: number): Promise<void> {
-  const draft = await writeDraft(file, text, mode);
+export async function replaceFile(file: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const draft = await writeDraft(file, content, mode);
   try {
     await rename(draft, file);
   } finally {
@@ -29,12 +29,12 @@ export async function replaceFile(file: string, text: string, mode: number): Pro
   }
 }
 
-async function writeDraft(file: string, text: string, mode: number): Promise<string> {
+async function writeDraft(file: string, content: string | Uint8Array, mode: number): Promise<string> {
   const draft = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   const handle = await open(draft, "wx", mode);
   try {
     await handle.chmod(mode); // whatever the process's umask
-    await handle.writeFile(text);
+    await handle.writeFile(content);
     await handle.sync();
   } finally {
     await handle.close();

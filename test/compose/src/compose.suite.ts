@@ -35,19 +35,22 @@ describe("Docker Compose", () => {
     return reply?.status === 200;
   };
   const isReady = (service: string): Promise<boolean> => {
+    const check = (...args: readonly string[]) => ["node", "packages/cli/bin/check.js", ...args];
+    const page = (port: string) => check("page", port);
     const checks: Readonly<Record<string, readonly string[]>> = {
-      ca: ["ready", "15026"],
-      "config-controller": ["ready", "15024"],
-      "service-controller": ["ready", "15025"],
-      "xds-server": ["ready", "15014"],
-      webhook: ["ready", "15027"],
+      ca: page("15026"),
+      "config-controller": page("15024"),
+      "service-controller": page("15025"),
+      "xds-server": page("15014"),
+      webhook: page("15027"),
       nats: ["wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8222/healthz"],
       redis: ["redis-cli", "-s", "/certificates/redis.sock", "ping"],
-      "reviews-app": ["test", "-S", "/sockets/app.sock"],
+      "reviews-app": check("socket", "/sockets/app.sock"),
     };
-    const proxy = ["bash", "/usr/local/bin/ready", "15000"];
-    const check = checks[service] ?? (/^issuer$|-certificate$/.test(service) ? ["fresh", "/tmp/renew-by"] : proxy);
-    return project.exec(service, ...check).then(
+    const proxy = ["bash", "/usr/local/bin/ready.sh", "15000"];
+    const renews = /^issuer$|-certificate$/.test(service);
+    const command = checks[service] ?? (renews ? check("until", "/tmp/renew-by") : proxy);
+    return project.exec(service, ...command).then(
       () => true,
       () => false,
     );
@@ -87,6 +90,15 @@ describe("Docker Compose", () => {
     );
     figure("image", `${Math.round(Number(size) / 1e6)} MB`);
     assert.ok(Number(size) <= imageBytes, `the image has ${size} bytes`);
+  });
+
+  it("has no shell in the image, nor any program but Node and the command line", async () => {
+    const script = 'fs.globSync("/{bin,sbin,usr/bin,usr/sbin,usr/local/bin,usr/local/sbin}/*").sort().join()';
+    const inImage = await project.command("docker", ["run", "--rm", "flotilla:0.1.0", "-p", script]);
+    assert.equal(inImage.trim(), "/usr/local/bin/flotilla,/usr/local/bin/node");
+    await assert.rejects(
+      project.command("docker", ["run", "--rm", "--entrypoint", "sh", "flotilla:0.1.0", "-c", "true"]),
+    );
   });
 
   it("a first `up` makes everything healthy, and the sample answers through two Envoys", async () => {
@@ -217,7 +229,7 @@ describe("Docker Compose", () => {
         .length;
     const before = await presented();
     // Whoever keeps a certificate obtains another when the roots are others.
-    await project.exec("ca", "bash", "-c", "echo >> /var/lib/flotilla/root-cert.pem");
+    await project.exec("ca", "node", "-e", 'fs.appendFileSync("/var/lib/flotilla/root-cert.pem", "\\n")');
     const isPresented = async () => (await presented()) > before;
     await timed("renewed certificate presented by NATS", () =>
       until(isPresented, { withinMs: 60_000, everyMs: 500, what: "the renewed certificate" }),
@@ -225,7 +237,7 @@ describe("Docker Compose", () => {
   });
 
   it("a renewal that fails makes its container unhealthy", async () => {
-    await project.exec("nats-certificate", "bash", "-c", "echo 0 > /tmp/renew-by");
+    await project.exec("nats-certificate", "node", "-e", 'fs.writeFileSync("/tmp/renew-by", "0")');
     const isUnhealthy = async () => (await project.containersOf("nats-certificate"))[0]?.health === "unhealthy";
     await until(isUnhealthy, { withinMs: 240_000, everyMs: 1_000, what: "unhealthy" });
     await project.compose(["restart", "nats-certificate"]);
@@ -246,7 +258,8 @@ describe("Docker Compose", () => {
   it("`restart`, and `down` with `up`, keep roots and what was applied; `down -v` keeps nothing", {
     timeout: 900_000,
   }, async () => {
-    const root = async () => (await project.exec("ca", "cat", "/var/lib/flotilla/root-cert.pem")).trim();
+    const root = async () =>
+      (await project.exec("ca", "node", "-p", 'fs.readFileSync("/var/lib/flotilla/root-cert.pem", "utf8")')).trim();
     const applied = () =>
       project.exec("issuer", "flotilla", "get", "destinationrule", "reviews", "-n", "shop", "-o", "name");
     const kept = [await root(), await applied()];

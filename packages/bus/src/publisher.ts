@@ -125,10 +125,6 @@ class KeyedPublisher implements Publisher {
     return this.#turns.take(() => this.#prune(isThere));
   }
 
-  attest(): Promise<number> {
-    return this.#attest();
-  }
-
   retire(): Promise<void> {
     return this.#turns.take(async () => {
       this.#forget();
@@ -231,7 +227,7 @@ class KeyedPublisher implements Publisher {
   }
 
   /** The stream is read while changes go on being published: those of meanwhile are left to the next comparison. */
-  async #attest(): Promise<number> {
+  async attest(): Promise<number> {
     if (this.#state !== "synchronized") return 0;
     const held = this.#held;
     const sent = new Set<string>();

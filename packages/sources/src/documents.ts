@@ -105,7 +105,7 @@ export function splitDocuments(text: string): readonly DocumentText[] {
 }
 
 /** Generated files are JSON, which the runtime reads a hundred times faster than a YAML parser does. Undefined: it is none. */
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return undefined;
   try {
     return JSON.parse(text);

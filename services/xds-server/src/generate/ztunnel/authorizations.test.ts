@@ -150,4 +150,15 @@ describe("a workload names", () => {
       const address = resourceOf(core, ztunnel, typeUrl.address, "Kubernetes//Pod/shop/p");
       assert.deepEqual(fieldAt(address, "workload.authorizationPolicies") ?? [], policies);
     });
+
+  test("none by a selector where it has no labels itself", () => {
+    const core = anAmbientMesh(
+      aPod("p"),
+      aPolicy("shop/a", selects("web")),
+      aPolicy("istio-system/b", selects("web")),
+      aPeer("shop/p", "PERMISSIVE"),
+    );
+    const address = resourceOf(core, ztunnel, typeUrl.address, "Kubernetes//Pod/shop/p");
+    assert.deepEqual(fieldAt(address, "workload.authorizationPolicies") ?? [], []);
+  });
 });

@@ -84,6 +84,7 @@ export function policiesOfWorkload(view: View, { kind, namespace, labels }: Work
   if (kind === "EndpointSlice") return [];
   const { rootNamespace } = view.mesh;
   // A ServiceEntry without labels counts as selected by all of the mesh and of its namespace, as in istiod; ztunnels do not enforce it.
+  // differs: of a pod without labels istiod takes every selector for one that selects it (docs/decisions/0257-selectors-select.md).
   const isUnlabelled = kind === "ServiceEntry" && !hasLabels(labels);
   const selects = ({ spec: { selector } }: Config<AuthorizationPolicy | PeerAuthentication>) =>
     hasLabels(selector?.matchLabels) && matchesLabels(selector?.matchLabels ?? {}, labels);

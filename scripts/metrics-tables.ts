@@ -5,7 +5,8 @@ import { droppedConnections } from "../packages/auth/src/serving/grpc-tls.ts";
 import { declareSetAsideMetrics } from "../packages/bus/src/connect-with-health.ts";
 import { SetAside } from "../packages/bus/src/set-aside.ts";
 import { FailingWork } from "../packages/runtime/src/keep-running.ts";
-import { declareStartupDuration } from "../packages/runtime/src/start-service.ts";
+import { Readiness } from "../packages/runtime/src/readiness.ts";
+import { declareConditions, declareStartupDuration } from "../packages/runtime/src/start-service.ts";
 import { declareMetrics as declareCa } from "../services/ca/src/metrics.ts";
 import * as configController from "../services/config-controller/src/metrics.ts";
 import * as serviceController from "../services/service-controller/src/metrics.ts";
@@ -56,6 +57,7 @@ const ofService: Readonly<Record<string, readonly Declare[]>> = {
 
 const ofEach: readonly Declare[] = [
   (metrics) => declareStartupDuration(metrics, { readiness: { readySinceMs: undefined } }),
+  (metrics) => declareConditions(metrics, { readiness: new Readiness() }),
   (metrics) => new FailingWork(metrics, { setCondition: () => undefined }),
   (metrics) => declareSetAsideMetrics(metrics, new SetAside({ log: noopLogger, nowMs: Date.now })),
 ];

@@ -117,6 +117,37 @@ describe("a service", () => {
     );
   });
 
+  it("is not ready from the request to stop on, while its work ends", async () => {
+    const stop = new AbortController();
+    await startService(
+      options,
+      async ({ health, stop: asked }) => {
+        health.markReady();
+        stop.abort(new Error("stopped by SIGTERM"));
+        await aborted(asked);
+        const page = await fetch(`${health.url}/ready`);
+        assert.equal(page.status, 503);
+        assert.equal(((await page.json()) as { readonly state: string }).state, "stopping");
+      },
+      stop.signal,
+    );
+  });
+
+  it("counts the conditions of its readiness page among its metrics as long as they hold", async () => {
+    await startService(
+      options,
+      async ({ health, metrics }) => {
+        health.setCondition("bus", "away: refused");
+        assert.match(await metrics.text(), /^flotilla_conditions\{condition="bus"\} 1$/m);
+        health.setCondition("bus", undefined);
+        health.setCondition("store", "away");
+        assert.match(await metrics.text(), /^flotilla_conditions\{condition="store"\} 1$/m);
+        assert.doesNotMatch(await metrics.text(), /condition="bus"/);
+      },
+      new AbortController().signal,
+    );
+  });
+
   it("logs what fails while it ends", async () => {
     const warnings: unknown[] = [];
     const stop = new AbortController();

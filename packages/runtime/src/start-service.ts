@@ -102,6 +102,7 @@ export async function startService<Settings extends ServiceSettings>(
   const metrics = createMetrics({ process: options.processMetrics === true });
   await using health = await serveHealth({ service: name, version, host, port, setting: "HEALTH_PORT", log, metrics });
   declareStartupDuration(metrics, health);
+  declareConditions(metrics, health);
   const parts = new Parts(stop, log);
   // At once: work in hand may take as long as SHUTDOWN_DURATION, and nobody should bring more meanwhile.
   parts.stop.addEventListener("abort", () => health.readiness.markStopping(), { once: true });
@@ -165,6 +166,25 @@ export function declareStartupDuration(
     collect: (gauge) => {
       const { readySinceMs } = readiness;
       if (readySinceMs !== undefined) gauge.set((readySinceMs - startedMs) / 1_000);
+    },
+  });
+}
+
+/** What `/ready` shows as not well, so that alerts can be made of it. */
+export function declareConditions(
+  metrics: Metrics,
+  { readiness }: { readonly readiness: Pick<Readiness, "report"> },
+): void {
+  let shown: ReadonlySet<string> = new Set();
+  metrics.gauge({
+    name: "flotilla_conditions",
+    help: "1 for each condition of /ready that is not well now, by its name",
+    labels: ["condition"],
+    collect: (gauge) => {
+      const names = new Set(readiness.report().conditions.map(({ name }) => name));
+      for (const condition of shown) if (!names.has(condition)) gauge.remove({ condition });
+      for (const condition of names) gauge.set(1, { condition });
+      shown = names;
     },
   });
 }

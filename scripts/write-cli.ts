@@ -11,7 +11,8 @@ const installation = `## Installation
 
 The command needs Node 24. \`npm pack\` in \`packages/cli\` writes \`flotilla-VERSION.tgz\`; \`npm install -g flotilla-VERSION.tgz\` installs it, and
 \`npx --package=./flotilla-VERSION.tgz flotilla\` runs it without. In the workspace it is \`pnpm exec flotilla\`, or \`npm run flotilla --\` where no
-Node 24 is installed.
+Node 24 is installed. The single executable \`flotilla-VERSION-linux-x64\` (or \`-linux-arm64\`) of a release needs no Node: it unpacks itself when it runs
+for the first time, below \`~/.cache/flotilla\` or the directory that FLOTILLA_CACHE names.
 
 ## Which control plane
 

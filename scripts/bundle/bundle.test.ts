@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { sbomProblems } from "../supply/rules.ts";
 import { bundle } from "./bundle.ts";
 import { imagePrograms } from "./image-programs.ts";
 
@@ -41,6 +42,14 @@ describe("the bundle of the image", () => {
   it("names the licences of its packages", () => {
     const text = readFileSync(join(first, "THIRD_PARTY_LICENSES"), "utf8");
     assert.match(text, /^=== @grpc\/grpc-js [\d.]+ Apache-2\.0$/m);
+  });
+
+  it("lists its packages in an SBOM, with the licences of this project beside it", () => {
+    const text = readFileSync(join(first, "sbom.cyclonedx.json"), "utf8");
+    assert.deepEqual(sbomProblems(text), []);
+    const { components } = JSON.parse(text) as { readonly components: readonly { readonly purl: string }[] };
+    assert.ok(components.some(({ purl }) => /^pkg:npm\/%40grpc\/grpc-js@\d/.test(purl)));
+    for (const file of ["LICENSE", "NOTICE"]) assert.deepEqual(readFileSync(join(first, file)), readFileSync(file));
   });
 });
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { build, type OutputFile } from "esbuild";
 import { licencesOf } from "./licences.ts";
 import { ownFiles, rootPlaceholder } from "./own-files.ts";
+import { sbomOf } from "./sbom.ts";
 
 export interface BundleOptions {
   /** Below the project, ending in `.ts`. */
@@ -47,10 +48,10 @@ export async function bundle({ entries, outDirectory }: BundleOptions): Promise<
   await Promise.all(outputFiles.map((output) => write(output, outDirectory)));
   for (const path of files.used) await cp(join(projectRoot, path), join(outDirectory, path), { recursive: true });
   await writeFile(join(outDirectory, "package.json"), '{"type":"module"}\n');
-  await writeFile(
-    join(outDirectory, "THIRD_PARTY_LICENSES"),
-    await licencesOf(projectRoot, Object.keys(metafile.inputs)),
-  );
+  const inputs = Object.keys(metafile.inputs);
+  await writeFile(join(outDirectory, "THIRD_PARTY_LICENSES"), await licencesOf(projectRoot, inputs));
+  await writeFile(join(outDirectory, "sbom.cyclonedx.json"), await sbomOf(projectRoot, inputs));
+  for (const name of ["LICENSE", "NOTICE"]) await cp(join(projectRoot, name), join(outDirectory, name));
 }
 
 async function write({ path, text }: OutputFile, outDirectory: string): Promise<void> {

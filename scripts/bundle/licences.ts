@@ -10,11 +10,15 @@ interface Manifest {
 
 /** `inputs`: files of the bundle, below the project. */
 export async function licencesOf(projectRoot: string, inputs: readonly string[]): Promise<string> {
-  const directories = new Set(
-    inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),
+  const texts = await Promise.all(
+    packageDirectories(inputs).map((directory) => licenceOf(join(projectRoot, directory))),
   );
-  const texts = await Promise.all([...directories].map((directory) => licenceOf(join(projectRoot, directory))));
   return `${[...new Set(texts)].sort().join("\n\n")}\n`;
+}
+
+/** Of the packages of others that these files belong to, each once. */
+export function packageDirectories(inputs: readonly string[]): readonly string[] {
+  return [...new Set(inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []))];
 }
 
 async function licenceOf(directory: string): Promise<string> {

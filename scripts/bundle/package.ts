@@ -1,5 +1,5 @@
 /** Bundles the command line and the services into packages/cli/dist, with manual pages, which `npm pack` puts into the package. */
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { commands } from "../../packages/cli/src/commands.ts";
 import { commandPage, overviewPage, pageName } from "../../packages/cli/src/manual/page.ts";
@@ -9,7 +9,6 @@ import { imagePrograms } from "./image-programs.ts";
 
 const outDirectory = join(projectRoot, "packages/cli/dist");
 await bundle({ entries: imagePrograms, outDirectory });
-for (const name of ["LICENSE", "NOTICE"]) await cp(join(projectRoot, name), join(outDirectory, name));
 
 const manual = { version: packageVersion(), commands: commands.map(({ definition }) => definition) };
 const manDirectory = join(outDirectory, "man");

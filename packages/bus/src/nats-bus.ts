@@ -1,5 +1,5 @@
 /** The bus over NATS JetStream: one stream for the fleet, the last message of each subject kept. */
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, type Logger, orAborted } from "@flotilla/runtime";
 import type { JetStreamClient } from "nats";
 import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
 import { horizonSubject, type Mark, type MarkedPlace, markText, type ReadPlace, readMark, whyReset } from "./bus.ts";
@@ -120,9 +120,10 @@ class NatsBus implements Bus {
       const { position } = at;
       try {
         await this.#link.whenBack(until);
-        const { server } = this.#link;
-        const look = await this.#link.look();
-        const reason = whyReset(at, { ...look, marked: await this.#markedPlace(at, look.last, server) });
+        const { server, lost } = this.#link;
+        const look = await orAborted(this.#link.look(), lost);
+        const marked = await orAborted(this.#markedPlace(at, look.last, server), lost);
+        const reason = whyReset(at, { ...look, marked });
         at = { ...at, epoch: look.epoch, server };
         if (reason !== undefined) {
           [at, isCaughtUp, this.#mark] = [{ ...at, position: 0, mark: undefined }, false, undefined];

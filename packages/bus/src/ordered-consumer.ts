@@ -6,6 +6,7 @@
  * differs: the client library's ordered consumers keep a timer of consumers whose server was killed,
  * and report nothing when a stream is removed under them.
  */
+import { orAborted } from "@flotilla/runtime";
 import {
   AckPolicy,
   type ConsumerConfig,
@@ -54,10 +55,12 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
   const watchdog = watch(subscription, end);
   const place: Place = { reached: start === "last-per-subject" ? 0 : start, target: 0 };
   try {
-    place.target = await targetOf(options);
-    const { num_pending: pending } = await manager.consumers.add(stream, configuration(inbox, options));
-    if (stop.aborted) return;
-    yield { kind: "begin", pending: atLeast(pending, place) };
+    const added = await unlessAborted(async () => {
+      place.target = await targetOf(options);
+      return await manager.consumers.add(stream, configuration(inbox, options));
+    }, stop);
+    if (added === undefined) return;
+    yield { kind: "begin", pending: atLeast(added.num_pending, place) };
     let delivered = 0;
     for await (const message of subscription) {
       const status = message.headers?.code ?? 0;
@@ -79,6 +82,16 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
     stop.removeEventListener("abort", end);
     // The server removes a consumer that nobody listens to.
     if (!connection.isClosed()) end();
+  }
+}
+
+/** Undefined once `stop` fires: a request that was sent over a lost connection is not answered, and would be waited for until its time-out. */
+async function unlessAborted<T>(request: () => Promise<T>, stop: AbortSignal): Promise<T | undefined> {
+  try {
+    return await orAborted(request(), stop);
+  } catch (error) {
+    if (stop.aborted) return undefined;
+    throw error;
   }
 }
 

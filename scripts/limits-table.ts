@@ -129,6 +129,15 @@ export const clientLimits: readonly Limit[] = [
     test: ["packages/injection/src/inject.test.ts", "with the field and the bound"],
   },
   {
+    resource: "connections to pages (15014, 8080, 15024 to 15027)",
+    bounds: [
+      inFile("packages/runtime/src/page-server.ts", "maxPageConnectionsOfAddress", "of an address"),
+      inFile("packages/runtime/src/page-server.ts", "maxPageConnections", "in all"),
+    ],
+    effect: "the oldest idle one of the address with the most is closed for the next",
+    test: ["packages/http/src/connection-bound.test.ts", "of one address close its oldest, and the next is answered"],
+  },
+  {
     resource: "headers and bodies of pages (15014, 8080, 15024 to 15027)",
     bounds: [
       inFile("packages/http/src/http-server.ts", "maxHeaderBytes", "bytes of headers"),

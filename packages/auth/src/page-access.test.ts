@@ -14,6 +14,7 @@ const elsewhere = "10.0.0.7";
 const cases = [
   { name: "a caller of this host", from: "127.0.0.1", status: 200 },
   { name: "a caller of this host over a dual-stack socket", from: "::ffff:127.0.0.1", status: 200 },
+  { name: "a web page in a browser of this host", from: "127.0.0.1", host: "evil.test:15014", status: 403 },
   { name: "a caller of another host", from: elsewhere, status: 403 },
   {
     name: "a caller of another host with a token of the control plane",
@@ -30,12 +31,18 @@ const cases = [
 describe("debug pages", () => {
   for (const { name, from, status, ...one } of cases) {
     it(`answer ${name} with ${status}`, async () => {
-      const { of, audience, isOn } = { of: undefined, audience: undefined, isOn: true, ...one };
+      const { of, audience, host, isOn } = {
+        of: undefined,
+        audience: undefined,
+        host: "localhost",
+        isOn: true,
+        ...one,
+      };
       const issuer = await openLocalIssuer(workDir);
       const token =
         of && (await issuer.mintToken({ namespace: of, serviceAccount: "a", ...(audience && { audience }) }));
       const handler = pageAccess({ isOn, workDir, namespace: "istio-system", log: noopLogger })(() => ({ json: {} }));
-      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const headers = { host, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
       const request = { method: "GET", path: "/", query: new URLSearchParams(), headers, body: new Uint8Array() };
       const reply = await handler({ ...request, remoteAddress: from });
       assert.equal(reply.status ?? 200, status);

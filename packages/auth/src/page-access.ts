@@ -2,7 +2,7 @@
  * Debug pages for callers of other hosts, such as the command line in another container: a token of the local issuer for an account of
  * the control plane's namespace opens them. Callers of the own host need none.
  */
-import { forOwnHost, type HttpHandler, type HttpRequest, isOwnHost, type Logger } from "@flotilla/runtime";
+import { forOwnHost, type HttpHandler, type HttpRequest, isFromOwnHost, type Logger } from "@flotilla/runtime";
 import type { Authenticator } from "./authenticator.ts";
 import { parseIdentity } from "./identity.ts";
 import { localIssuerRule } from "./local-issuer.ts";
@@ -30,7 +30,7 @@ export function pageAccess({
   return (handler) => {
     const guarded = forOwnHost(isOn, handler);
     return async (request) => {
-      const isTrusted = isOn && !isOwnHost(request.remoteAddress) && (await isOf(namespace, request, authenticator));
+      const isTrusted = isOn && !isFromOwnHost(request) && (await isOf(namespace, request, authenticator));
       return isTrusted ? handler(request) : guarded(request);
     };
   };

@@ -1,6 +1,8 @@
 /** One server for all HTTP and HTTPS ports: limits, a certificate that is replaced while connections stay open, and a graceful end. */
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
+import { boundConnections, type ConnectionBounds } from "./connection-bound.ts";
 import { serverTlsParameters, type TlsPolicy } from "./tls-parameters.ts";
 
 /** An answer that is complete. */
@@ -28,6 +30,8 @@ export interface HttpServerOptions {
   readonly tls?: ServerTls;
   /** Connections at once; unlimited if not set. */
   readonly maxConnections?: number;
+  /** Of plain HTTP: at them the oldest idle connection makes room for the next. */
+  readonly bounds?: ConnectionBounds;
   /** Answers may take this long after the end was asked for, in milliseconds. */
   readonly drainMs: number;
   readonly respond: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -55,10 +59,14 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Does not bind a port. @throws Error when the key does not fit the certificate */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { tls, drainMs, maxConnections, onHandshakeFailure } = options;
+  const { tls, drainMs, maxConnections, bounds, onHandshakeFailure } = options;
   const limits = { headersTimeout: headersMs, requestTimeout: requestMs, maxHeaderSize: maxHeaderBytes };
-  const listener = (request: IncomingMessage, response: ServerResponse): void =>
+  const busy = new Set<Socket>();
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    busy.add(request.socket);
+    response.once("close", () => busy.delete(request.socket));
     void answer(options, request, response);
+  };
   const secure =
     tls &&
     createTlsServer(
@@ -71,6 +79,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   secure?.on("tlsClientError", (error, socket) => onHandshakeFailure?.(error, socket.remoteAddress));
   const server = secure ?? createPlainServer(limits, listener);
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  if (bounds !== undefined) boundConnections(server, bounds, (socket) => busy.has(socket));
   return {
     server,
     reload: (next) => {

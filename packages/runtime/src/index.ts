@@ -28,7 +28,7 @@ export {
   type Metrics,
   type MetricsOptions,
 } from "./metrics.ts";
-export { forOwnHost, isOwnHost, ownHostSettings } from "./own-host.ts";
+export { forOwnHost, isFromOwnHost, ownHostSettings } from "./own-host.ts";
 export type { Condition, ReadyReport } from "./readiness.ts";
 export { type FailureReport, lifeSettings, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { hostname } from "node:os";
 import { describe, it } from "node:test";
-import { forOwnHost, isOwnHost } from "./own-host.ts";
+import { forOwnHost, isFromOwnHost, isOwnHost } from "./own-host.ts";
 
 const request = (remoteAddress: string) => ({
   ...{ method: "GET", path: "/debug/x", query: new URLSearchParams(), headers: {}, body: new Uint8Array() },
@@ -20,6 +21,25 @@ describe("own host", () => {
   ] as const) {
     it(`${JSON.stringify(address)} is ${expected ? "" : "not "}of this host`, () =>
       assert.equal(isOwnHost(address), expected));
+  }
+
+  for (const [host, expected] of [
+    ["127.0.0.1:15014", true],
+    ["localhost", true],
+    ["a.localhost:80", true],
+    ["[::1]:15014", true],
+    ["10.0.0.1:15014", true],
+    [hostname(), true],
+    [undefined, true],
+    ["pages.evil.test:15014", false],
+    ["127.0.0.1.evil.test", false],
+    ["localhost.evil.test", false],
+    ["evil-localhost", false],
+  ] as const) {
+    it(`a request of this host that names ${host ?? "no host"} is ${expected ? "" : "not "}answered`, () => {
+      assert.equal(isFromOwnHost({ remoteAddress: "127.0.0.1", headers: { host } }), expected);
+      assert.equal(isFromOwnHost({ remoteAddress: "10.0.0.1", headers: { host } }), false);
+    });
   }
 
   it("others are refused, unless the page is for everybody", async () => {

@@ -1,6 +1,7 @@
 /** Pages that only callers of this host may see: whoever may run a program here, or forward a port to here. */
-import { BlockList, isIPv6 } from "node:net";
-import type { HttpHandler } from "@flotilla/http";
+import { BlockList, isIP, isIPv6 } from "node:net";
+import { hostname } from "node:os";
+import type { HttpHandler, HttpRequest } from "@flotilla/http";
 import { flag } from "./settings/kinds.ts";
 
 /** For services all of whose debug pages are such. */
@@ -22,10 +23,24 @@ export function isOwnHost(address: string): boolean {
   return own.check(plain, isIPv6(plain) ? "ipv6" : "ipv4");
 }
 
+/**
+ * Whether a request was sent by a caller of this host to this host. A web page in a browser of this host is neither: by a name of its own whose address
+ * becomes 127.0.0.1 (DNS rebinding) it reaches pages and may read them, but the request names its host.
+ */
+export function isFromOwnHost({ remoteAddress, headers }: Pick<HttpRequest, "remoteAddress" | "headers">): boolean {
+  return isOwnHost(remoteAddress) && namesThisHost(String(headers["host"] ?? ""));
+}
+
+/** @param host as the header has it; HTTP/1.0 needs none */
+function namesThisHost(host: string): boolean {
+  const name = host.replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1");
+  return name === "" || isIP(name) > 0 || /^(.+\.)?localhost\.?$/i.test(name) || name === hostname();
+}
+
 /** `isOn` false: the page is for everybody. */
 export function forOwnHost(isOn: boolean, handler: HttpHandler): HttpHandler {
   return (request) =>
-    !isOn || isOwnHost(request.remoteAddress)
+    !isOn || isFromOwnHost(request)
       ? handler(request)
       : { status: 403, json: { error: "this page answers callers of its own host only" } };
 }

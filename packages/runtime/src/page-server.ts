@@ -19,11 +19,15 @@ export interface PageServerOptions {
 }
 
 const maxBodyBytes = 4 * 1024 * 1024;
+/** Kubelets, Prometheus and operators have a few. */
+const maxPageConnections = 2_048;
+const maxPageConnectionsOfAddress = 256;
 
 /** Does not bind a port. */
 export function createPageServer({ routes, log, refuse }: PageServerOptions): HttpServer {
   return createHttpServer({
     drainMs: 0,
+    bounds: { maxPerAddress: maxPageConnectionsOfAddress, maxInAll: maxPageConnections },
     respond: async (request, response) => {
       const reply = refuse?.(request) ?? (await answer(routes, request));
       const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};

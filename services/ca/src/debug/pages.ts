@@ -3,7 +3,7 @@
  */
 
 import { type Certificate, describe, fingerprint } from "@flotilla/pki";
-import { type HttpReply, type HttpRequest, isOwnHost } from "@flotilla/runtime";
+import { type HttpReply, type HttpRequest, isFromOwnHost } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 import type { Rotation, RotationStatus } from "../rotation/rotation.ts";
@@ -14,13 +14,11 @@ export async function rotationPage(rotation: Rotation): Promise<HttpReply> {
 }
 
 /** `?action=rotate&without=NAME…` or `?action=abort`; from this host only. */
-export async function changeRotation(
-  rotation: Rotation,
-  { query, remoteAddress, headers }: HttpRequest,
-): Promise<HttpReply> {
+export async function changeRotation(rotation: Rotation, request: HttpRequest): Promise<HttpReply> {
   // A page in a browser of this host is not its operator.
-  if (!isOwnHost(remoteAddress) || headers["origin"] !== undefined)
+  if (!isFromOwnHost(request) || request.headers["origin"] !== undefined)
     return { status: 403, json: { error: "a rotation is started and aborted from ca's own host only" } };
+  const { query } = request;
   const action = query.get("action");
   if (action === "rotate") return answered(() => rotation.rotate(query.getAll("without")));
   if (action === "abort") return answered(() => rotation.abort());

@@ -3,7 +3,7 @@
  * one that was named by a setting, sees all; any other caller sees its own namespace.
  */
 import { type Authenticator, parseIdentity } from "@flotilla/auth";
-import { type HttpRequest, isOwnHost } from "@flotilla/runtime";
+import { type HttpRequest, isFromOwnHost } from "@flotilla/runtime";
 
 export interface Viewer {
   /** Only what belongs to this namespace; undefined: everything. */
@@ -31,7 +31,7 @@ const unauthenticated: Refusal = { refused: "unauthenticated", message: "authent
 /** Of an HTTP page: a token in the `authorization` header proves the caller. */
 export async function viewerOfRequest(request: HttpRequest, rules: AccessRules): Promise<Viewer | Refusal> {
   const { remoteAddress, headers } = request;
-  if (!rules.required || isOwnHost(remoteAddress)) return { namespace: undefined };
+  if (!rules.required || isFromOwnHost(request)) return { namespace: undefined };
   const metadata = new Map(
     Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? [value] : (value ?? [])]),
   );

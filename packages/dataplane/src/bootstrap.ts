@@ -50,9 +50,9 @@ const http2Options: JsonObject = {
 
 /**
  * Envoy's own limit is 30 s, of which an interval is drawn that doubles with each attempt: a control plane that was away for 7 s is asked
- * again up to 8 s after it is back.
+ * again up to 8 s after it is back. With 1 s a proxy has its configuration well within 2 s (docs/benchmarks.md, "Faults").
  */
-const reconnectBackOff: JsonObject = { retry_back_off: { base_interval: "0.5s", max_interval: "2s" } };
+const reconnectBackOff: JsonObject = { retry_back_off: { base_interval: "0.5s", max_interval: "1s" } };
 
 export function envoyBootstrap({
   node,

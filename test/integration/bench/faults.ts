@@ -1,8 +1,8 @@
 /**
- * `pnpm bench:faults [--stop-seconds N]`: five services as processes, a real NATS and Redis, two real Envoys under load, and one fault after the
+ * `pnpm bench:faults [FAULT…] [--stop-seconds N]`: five services as processes, a real NATS and Redis, two real Envoys under load, and one fault after the
  * other: a process killed, stopped, a store wiped, its disk full, everything at once. Each row has the requests that failed, the time until a
- * change that was made during the fault is in effect once everything is back, and what was lost. Addresses are those of `npm start`; the rows
- * with a full disk need the right to mount a tmpfs.
+ * change that was made during the fault is in effect once everything is back, and what was lost. A FAULT is a part of a row's name. Addresses are
+ * those of `npm start`; the rows with a full disk need the right to mount a tmpfs.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,10 @@ import { findServer, freePorts } from "@flotilla/servers";
 import { type StoreName, Stores, storeNames } from "../src/power-cuts/stores.ts";
 import { RequestLoad } from "./faults/request-load.ts";
 
-const { values } = parseArgs({ options: { "stop-seconds": { type: "string", default: "60" } } });
+const { values, positionals } = parseArgs({
+  options: { "stop-seconds": { type: "string", default: "60" } },
+  allowPositionals: true,
+});
 const stopMs = Number(values["stop-seconds"]) * 1_000;
 const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"] as const;
 type ServiceName = (typeof services)[number];
@@ -136,10 +139,11 @@ async function main(): Promise<void> {
   await using load = new RequestLoad();
   const world = { plane, stores, mesh, load, disks };
   process.stdout.write(
-    "| fault | requests | failed | in effect, s after it | lost | load |\n|---|---|---|---|---|---|\n",
+    "| fault | requests | failed | ready again, s after it began | in effect, s after that | lost | load |\n|---|---|---|---|---|---|---|\n",
   );
   let version = "v1";
   for (const [name, fault] of faults) {
+    if (positionals.length > 0 && !positionals.some((part) => name.includes(part))) continue;
     if (name.startsWith("disk") && mounted.length === 0) continue;
     version = version === "v1" ? "v2" : "v1";
     process.stdout.write(`${await row(world, name, fault, version)}\n`);
@@ -150,18 +154,20 @@ async function row(world: World, name: string, fault: Fault, version: string): P
   const { load, mesh } = world;
   await delay(2_000);
   const before = load.counts();
+  const began = performance.now();
   const end = await fault(world);
   mesh.routeAllTo(version);
   await delay(1_000);
   await end();
   const since = performance.now();
   await until(() => load.answersWith(version), { withinMs: 180_000, what: `${version} after ${name}`, everyMs: 20 });
-  const seconds = ((performance.now() - since) / 1_000).toFixed(1);
+  const [readyAfter, inEffectAfter] = [since - began, performance.now() - since].map((ms) => (ms / 1_000).toFixed(1));
   await ready(world);
   await delay(2_000);
   const after = load.counts();
-  const cells = [name, after.answered - before.answered, after.failed - before.failed, seconds, await lost(world)];
-  return `| ${[...cells, loadavg()[0]?.toFixed(0)].join(" | ")} |`;
+  const requests = [after.answered - before.answered, after.failed - before.failed];
+  const cells = [name, ...requests, readyAfter, inEffectAfter, await lost(world), loadavg()[0]?.toFixed(0)];
+  return `| ${cells.join(" | ")} |`;
 }
 
 /** What config-controller says on its readiness page. */

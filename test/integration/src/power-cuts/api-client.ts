@@ -32,6 +32,8 @@ export class ApiClient {
   readonly #mint: () => Promise<string>;
   readonly #rootPem: string;
 
+  #problem = "";
+
   private constructor(
     port: number,
     rootPem: string,
@@ -58,10 +60,18 @@ export class ApiClient {
     return new ApiClient(firstPort + 8, certificatePem(root), files, () => issuer.mintToken(account));
   }
 
+  /** Why `routes` had none the last time. */
+  get problem(): string {
+    return this.#problem;
+  }
+
   /** Time-outs in seconds by host; undefined while it does not answer. */
   async routes(): Promise<ReadonlyMap<string, number> | undefined> {
     const { status, body } = await this.#send("GET", path);
-    if (status !== 200) return undefined;
+    if (status !== 200) {
+      this.#problem = `${status} ${body.slice(0, 300)}`;
+      return undefined;
+    }
     const { items } = JSON.parse(body) as { readonly items: readonly ReturnType<typeof routeOf>[] };
     return new Map(
       items.map(({ metadata, spec }) => [metadata.name, Number.parseInt(spec.http[0]?.timeout ?? "0", 10)]),
@@ -89,7 +99,7 @@ export class ApiClient {
   async #send(method: string, at: string, body?: string): Promise<Reply> {
     const authorization = `Bearer ${await this.#mint()}`;
     const { promise, resolve } = Promise.withResolvers<Reply>();
-    const refused = () => resolve({ status: 503, body: "" });
+    const refused = (error: Error) => resolve({ status: 503, body: error.message });
     const options = { port: this.#port, method, path: at, ca: this.#rootPem, timeout: 5_000, agent: false } as const;
     const sending = request(
       { ...options, host: "localhost", headers: { authorization, "content-type": "application/json" } },

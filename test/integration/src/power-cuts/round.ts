@@ -114,7 +114,7 @@ async function check(world: World, plan: RoundPlan, phase: string | undefined): 
 async function whatDiffers(world: World, reported: Set<string>): Promise<string> {
   const { mesh, connected, files, written } = world;
   const routes = await mesh.api.routes();
-  if (routes === undefined) return "the API does not answer";
+  if (routes === undefined) return `the API does not answer: ${mesh.api.problem}`;
   const page = await mesh.readyPage("config-controller");
   for (const [host, allowed] of written) {
     const value = routes.get(host);

@@ -59,6 +59,7 @@ export const rules: Rules = {
       "test/integration/src/installed-command.integration.test.ts",
       "test/integration/src/mesh.integration.test.ts",
       "test/integration/src/replicas.integration.test.ts",
+      "test/integration/src/rolling.integration.test.ts",
       "test/integration/src/rotation-stock-agents.integration.test.ts",
       "test/integration/src/unmodified-clients.integration.test.ts",
     ],

@@ -1,6 +1,6 @@
 /**
  * Admission requests per second over HTTPS: webhook in a process of its own, 50 connections here, each with one request in flight. Pods that
- * have nothing in common, pods of one ReplicaSet, objects to validate. One JSON line a scenario; CPU and memory are those of webhook.
+ * have nothing in common, pods of one ReplicaSet, objects to validate, then each bad input by itself. One JSON line a scenario; CPU and memory are those of webhook.
  *
  *     node services/webhook/bench/admission.ts [seconds] [connections]
  *
@@ -15,12 +15,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { memoryEnvironment } from "@flotilla/runtime";
 import { freePort } from "@flotilla/servers";
+import { type BadInput, badInputs, closed, sendBody } from "../src/testing/bad-inputs.fixture.ts";
 import { selfSigned } from "../src/testing/self-signed.ts";
 import { podOfReplicaSet, podOfService, virtualService } from "./reviews.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const connections = Number(process.argv[3] ?? 50);
 const ticksPerSecond = 100;
+const badInputTimes = 9;
 
 interface Scenario {
   readonly name: string;
@@ -49,6 +51,7 @@ try {
     await measure(scenario, Math.min(2, seconds));
     process.stdout.write(`${JSON.stringify(await measure(scenario, seconds))}\n`);
   }
+  for (const input of badInputs) process.stdout.write(`${JSON.stringify(await measureBadInput(input))}\n`);
 } finally {
   agent.destroy();
   webhook.kill();
@@ -112,6 +115,22 @@ async function measure({ name, path, body }: Scenario, forSeconds: number): Prom
     },
     ...{ rssMb: await rssMb(), load: Math.round((loadavg()[0] ?? 0) * 10) / 10 },
   };
+}
+
+/** Each time over a connection of its own; the time has its handshake. */
+async function measureBadInput(input: BadInput): Promise<object> {
+  const times: number[] = [];
+  const cpuBefore = await cpuSeconds();
+  for (let time = 0; time < badInputTimes; time++) {
+    const { status, text, clockMs } = await sendBody(port, input);
+    const isExpected = status === input.status ? input.answer.test(text) : status === closed && input.status === 413;
+    if (!isExpected) throw new Error(`${input.name}: ${status} ${text}`);
+    times.push(clockMs);
+  }
+  const cpu = (await cpuSeconds()) - cpuBefore;
+  const sorted = times.toSorted((a, b) => a - b);
+  const clockMs = [sorted[0], sorted[badInputTimes >> 1], sorted.at(-1)].map((ms = 0) => Math.round(ms));
+  return { badInput: input.name, clockMs, cpuMsEach: Math.round((cpu * 1_000) / badInputTimes), rssMb: await rssMb() };
 }
 
 function ask(path: string, body: string): Promise<{ readonly status: number; readonly text: string }> {

@@ -19,7 +19,7 @@ function schemaAt(kind: string, path: string): unknown {
 
 describe("editorSchemas", () => {
   it("has every kind that is validated by a schema, with its versions", () => {
-    assert.equal(schemas.size, 15 + 8);
+    assert.equal(schemas.size, 15 + 8 + 5);
     assert.deepEqual(schemaAt("KubernetesGateway", "kind"), { const: "Gateway" });
     const apiVersions = schemaAt("VirtualService", "apiVersion") as { readonly enum: readonly string[] };
     assert.deepEqual(

@@ -5,6 +5,7 @@ import { ownValue } from "@flotilla/model";
 import schemas from "../gen/schemas.json" with { type: "json" };
 import { fieldNotes } from "./field-notes.ts";
 import { gatewayApiSchemas } from "./gateway-api-schemas.ts";
+import { routeSchemas } from "./route-schemas.ts";
 import type { JsonObject, KindSchemas, Schema } from "./schema.ts";
 
 const schemasByKind = schemas as unknown as Readonly<Record<string, KindSchemas>>;
@@ -12,11 +13,11 @@ const dialect = "http://json-schema.org/draft-07/schema#";
 
 /**
  * By the kind's unambiguous name: `VirtualService`, `KubernetesGateway`. Rules that JSON schema has no words for stand in descriptions. Istio's kinds,
- * those of the Gateway API beside routes, and Ingress.
+ * those of the Gateway API, and Ingress.
  */
 export function editorSchemas(): ReadonlyMap<string, JsonObject> {
   const found = kinds.flatMap((kind): readonly (readonly [string, JsonObject])[] => {
-    const open = ownValue(gatewayApiSchemas, kind.name);
+    const open = ownValue(gatewayApiSchemas, kind.name) ?? ownValue(routeSchemas, kind.name);
     const apiVersions = kind.versions.map((one) => `${kind.group}/${one}`);
     if (open !== undefined) return [[kind.name, kindSchema(kind, open, apiVersions)]];
     if (!isIstioKind(kind)) return [];

@@ -12,6 +12,18 @@ const port = "1 to 65535";
 const range = "Addresses, or ranges in CIDR form";
 const share = "0, or 0.0001 to 100 percent";
 
+/** Of routes of the Gateway API. */
+const routeNotes: Readonly<Record<string, readonly string[]>> = {
+  "spec.parentRefs": ["A Gateway or ListenerSet, or, within the mesh, a Service or ServiceEntry"],
+  "spec.rules.backendRefs": [
+    "weight is a share of the sum of all; one of another namespace needs a ReferenceGrant there",
+  ],
+  "spec.rules.filters": ["type names the one field that is set beside it"],
+  "spec.rules.filters.requestHeaderModifier": [headers],
+  "spec.rules.filters.responseHeaderModifier": [headers],
+  "spec.rules.matches.headers": [re2],
+};
+
 /** By kind, then by field without indexes. Each rule of validation is described at its field or the one above it: rules.fixture.ts holds that. */
 const notes: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   AuthorizationPolicy: {
@@ -227,6 +239,11 @@ const notes: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     "spec.address": ["An IP address, a host name or unix:///PATH; with network it may be empty"],
     "spec.labels": ["Names and values as labels of Kubernetes"],
     "spec.ports": ["Names of ports are labels of DNS names", port],
+  },
+  HTTPRoute: routeNotes,
+  GRPCRoute: {
+    ...routeNotes,
+    "spec.rules.matches.method": [re2],
   },
   WorkloadGroup: {
     "spec.metadata": ["Labels and annotations are those of Kubernetes"],

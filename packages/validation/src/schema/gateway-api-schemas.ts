@@ -4,35 +4,27 @@
  * all of them share. Fields that are not here have no effect.
  */
 import type { Schema } from "./schema.ts";
-
-type Properties = Readonly<Record<string, Schema>>;
-
-const object = (properties: Properties, ...required: readonly string[]): Schema => ({
-  ...{ type: "object", properties },
-  ...(required.length > 0 && { required }),
-});
-const list = (items: Schema, minItems = 0, maxItems = 0): Schema => ({
-  ...{ type: "array", items },
-  ...(minItems > 0 && { minItems }),
-  ...(maxItems > 0 && { maxItems }),
-});
-const text: Schema = { type: "string" };
-const texts = list(text);
-const named: Schema = { type: "string", minLength: 1, maxLength: 253 };
-const optionalName: Schema = { type: "string", maxLength: 253 };
-const oneOf = (...values: readonly string[]): Schema => ({ type: "string", enum: values });
-const textMap: Schema = { type: "object", additionalProperties: text };
-const port: Schema = { type: "integer", minimum: 1, maximum: 65_535 };
-const namespace: Schema = { type: "string", minLength: 1, maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" };
-const dnsName = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const hostname: Schema = { type: "string", maxLength: 253, pattern: `^(\\*\\.)?${dnsName}$` };
-const preciseHostname: Schema = { type: "string", minLength: 1, maxLength: 253, pattern: `^${dnsName}$` };
+import {
+  anyObject,
+  dnsName,
+  hostname,
+  list,
+  named,
+  namespace,
+  object,
+  oneOf,
+  optionalName,
+  port,
+  preciseHostname,
+  text,
+  textMap,
+  texts,
+} from "./schema-words.ts";
 
 const reference = { group: optionalName, kind: named, name: named, namespace };
 const objectRef = object(reference, "name");
 const wholeRef = object(reference, "group", "kind", "name");
 const targetRef = object({ ...reference, sectionName: named }, "group", "kind", "name");
-const anyObject: Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
 const expression = object({ key: text, operator: text, values: texts }, "key", "operator");
 const labelSelector = object({ matchLabels: textMap, matchExpressions: list(expression) });

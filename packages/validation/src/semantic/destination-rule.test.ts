@@ -212,6 +212,12 @@ describeRules("networking.istio.io/v1", "DestinationRule", [
     /insecureSkipVerify: must not be true beside/,
   ],
   [
+    "an empty list of names verifies nothing",
+    tls({ mode: "SIMPLE", insecureSkipVerify: true, subjectAltNames: [] }),
+    tls({ mode: "SIMPLE", insecureSkipVerify: true, subjectAltNames: ["a"] }),
+    /insecureSkipVerify: must not be true beside/,
+  ],
+  [
     "ConfigMaps are the namespace's own",
     tls({ mode: "SIMPLE", credentialName: "configmap://shop/roots" }),
     tls({ mode: "SIMPLE", credentialName: "configmap://other/roots" }),

@@ -17,14 +17,12 @@ export interface SharedAnswersOptions {
 /** What an answer follows from beside the request: everything is forgotten when a part is another. */
 export type Inputs = readonly unknown[];
 
-interface Entry {
-  /** The patch, with the pod's own names replaced. */
-  readonly patch: string;
-  readonly warnings: readonly string[];
-  /** Of the pod that was answered first. */
-  readonly identity: string;
-  readonly state: "once" | "shared" | "different";
-}
+type Entry =
+  /** Of most pods there is no second: a patch of several kB is kept by its digest alone. `identity` is the first pod's. */
+  | { readonly state: "once"; readonly patchDigest: string; readonly identity: string }
+  /** `patch` has the pod's own names replaced. */
+  | { readonly state: "shared"; readonly patch: string; readonly warnings: readonly string[] }
+  | { readonly state: "different" };
 
 export class SharedAnswers {
   readonly #options: SharedAnswersOptions;
@@ -57,13 +55,19 @@ export class SharedAnswers {
     return answer;
   }
 
-  #learn(pod: Identified, { allowed, patch, warnings = [] }: AdmissionAnswer, entry: Entry | undefined): void {
+  #learn(
+    pod: Identified,
+    { allowed, patch, warnings = [] }: AdmissionAnswer,
+    entry: (Entry & { readonly state: "once" }) | undefined,
+  ): void {
     if (!allowed || patch === undefined) return;
     const text = pod.token === "" ? JSON.stringify(patch) : JSON.stringify(patch).replaceAll(pod.token, placeholder);
     if (text.length > this.#options.maxPatchLength) return;
     if (entry?.identity === pod.identity) return;
-    const state = entry === undefined ? "once" : entry.patch === text ? "shared" : "different";
-    this.#keep(pod.digest, { patch: text, warnings, identity: pod.identity, state });
+    const patchDigest = digestOf(text);
+    if (entry === undefined) this.#keep(pod.digest, { state: "once", patchDigest, identity: pod.identity });
+    else if (entry.patchDigest !== patchDigest) this.#keep(pod.digest, { state: "different" });
+    else this.#keep(pod.digest, { state: "shared", patch: text, warnings });
   }
 
   #keep(digest: string, entry: Entry): void {
@@ -102,8 +106,12 @@ function identify({ object, namespace }: AdmissionRequest, path: string): Identi
   const text = JSON.stringify([path, namespace, { ...object, metadata: common }]);
   const shared = token === "" ? text : text.replaceAll(token, placeholder);
   return {
-    digest: createHash("sha256").update(shared).digest("base64"),
+    digest: digestOf(shared),
     identity: JSON.stringify([name, uid, creationTimestamp, token]),
     token,
   };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
 }

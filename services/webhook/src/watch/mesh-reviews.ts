@@ -29,11 +29,11 @@ export class MeshReviews {
   #knowsServices = false;
 
   /** @param maxObjects none are kept with 0 */
-  constructor(maxObjects: number, log: Logger) {
+  constructor(maxObjects: number, log: Logger, nowMs: () => number = () => performance.now()) {
     this.#maxObjects = maxObjects;
     this.#log = log;
     // None of these analyzers reads a certificate.
-    const tools = { nowMs: () => performance.now(), validityOf: () => ({ notBeforeMs: 0, notAfterMs: 0 }) };
+    const tools = { nowMs, validityOf: () => ({ notBeforeMs: 0, notAfterMs: 0 }) };
     this.#review = maxObjects === 0 ? undefined : new MeshReview(configurationAnalyzers("Service"), tools);
   }
 

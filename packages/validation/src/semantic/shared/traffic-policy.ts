@@ -1,7 +1,7 @@
 /** How connections to a service are made: pools, ejection of endpoints, TLS. Of DestinationRules, Sidecars and the mesh's defaults. */
 import { parseCredentialName } from "@flotilla/model";
 import type { Problem } from "../../problem.ts";
-import { type Field, field, fieldAt, isSet, numberOf, refuseIf, textOf, texts, warnIf } from "./field.ts";
+import { type Field, field, fieldAt, isSet, items, numberOf, refuseIf, textOf, texts, warnIf } from "./field.ts";
 import { hostReason } from "./names.ts";
 import { addressProblems, durationProblems, nonNegativeProblems, percentProblems, portProblems } from "./values.ts";
 
@@ -93,7 +93,8 @@ function skipVerifyProblems(tls: Field, mode: string): readonly Problem[] {
   const skip = field(tls, "insecureSkipVerify");
   if (skip.value !== true || (mode !== "SIMPLE" && mode !== "MUTUAL")) return [];
   const roots = mode === "SIMPLE" ? ["caCertificates", "credentialName"] : ["caCertificates"];
-  const verifies = roots.some((name) => textOf(field(tls, name)) !== "") || isSet(field(tls, "subjectAltNames"));
+  // An empty list of names is none, as protobuf has it.
+  const verifies = roots.some((name) => textOf(field(tls, name)) !== "") || items(tls, "subjectAltNames").length > 0;
   return refuseIf(verifies, skip, `must not be true beside ${roots.join(", ")} or subjectAltNames, which verify`);
 }
 

@@ -131,12 +131,23 @@ async function fault({ plane, stores, counts }: Soak): Promise<void> {
   if (name === "nats" || name === "redis") {
     await stores.kill(name);
     await delay(2_000);
-    await stores.start(name);
+    await startAgain(stores, name);
   } else {
     const pid = plane.services.find((service) => service.name === name)?.pid;
     // Its launcher starts it again.
     if (pid !== undefined) process.kill(pid, "SIGKILL");
   }
+}
+
+/** On a busy machine a server may take longer than its launcher waits. */
+async function startAgain(stores: Stores, name: "nats" | "redis"): Promise<void> {
+  for (let attempts = 5; ; attempts--)
+    try {
+      return await stores.start(name);
+    } catch (error) {
+      if (attempts === 0) throw error;
+      say(`${new Date().toISOString()} ${name} is started once more: ${String(error)}`);
+    }
 }
 
 function loads(): string {

@@ -148,7 +148,9 @@ async function find(env: Env, name: string): Promise<string | undefined> {
 
 function start(binary: string, logFile: string, args: readonly string[]): AsyncDisposable {
   const log = openSync(logFile, "w");
-  const child: ChildProcess = spawn(binary, [...args], { stdio: ["ignore", log, log] });
+  // Go collects garbage a quarter as often: a third of the processor time of a server that lives for seconds.
+  const env = { GOGC: "400", ...process.env };
+  const child: ChildProcess = spawn(binary, [...args], { stdio: ["ignore", log, log], env });
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());

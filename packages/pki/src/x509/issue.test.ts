@@ -11,7 +11,7 @@ import { parsePublicKeyInfo } from "../public-key-info.ts";
 import { certificatePem, parseCertificate } from "./certificate.ts";
 import { verifyChain } from "./chain.ts";
 import { buildCsr, csrPem, parseCsrPem, verifyCsr } from "./csr.ts";
-import { issueCa, issueLeaf, issueRoot, issuerOf, leafValidity, renewRoot } from "./issue.ts";
+import { issueCa, issueLeaf, issueRoot, issuerOf, keyIdOf, leafValidity, renewRoot } from "./issue.ts";
 
 const nowMs = Date.now();
 const hourMs = 3_600_000;
@@ -121,6 +121,44 @@ describe("issued certificates", () => {
         ),
       ).extensions.find(({ id }) => id === "2.5.29.17")?.critical;
     assert.deepEqual([critical({}), critical({ commonName: "x" })], [true, false]);
+  });
+
+  const [server, client] = ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"];
+  const leafUsages = ["digitalSignature", "keyEncipherment"];
+  const caUsages = ["keyCertSign", "cRLSign"];
+  const ca = rootOf("ecdsa-p256");
+  const issuer = issuerOf(ca, keyOf("ecdsa-p256"));
+  const asked = { serial, sans: [], subject: { commonName: "x" }, notBeforeMs: 0, notAfterMs: 1_000, spki: ca.spki };
+  for (const { name, issue, carries } of [
+    { name: "a leaf", issue: issueLeaf, carries: { basicConstraints: { isCa: false }, keyUsage: leafUsages, extKeyUsage: [server, client] } },
+    {
+      name: "a leaf for servers",
+      issue: (request: typeof asked, issuer: typeof issuer) => issueLeaf({ ...request, usages: ["server"] }, issuer),
+      carries: { basicConstraints: { isCa: false }, keyUsage: leafUsages, extKeyUsage: [server] },
+    },
+    {
+      name: "a leaf of no extended usage",
+      issue: (request: typeof asked, issuer: typeof issuer) => issueLeaf({ ...request, usages: [] }, issuer),
+      carries: { basicConstraints: { isCa: false }, keyUsage: leafUsages, extKeyUsage: undefined },
+    },
+    { name: "a CA", issue: issueCa, carries: { basicConstraints: { isCa: true }, keyUsage: caUsages, extKeyUsage: undefined } },
+    {
+      name: "a CA with all its choices",
+      issue: (request: typeof asked, issuer: typeof issuer) =>
+        issueCa({ ...request, pathLength: 0, keyUsages: ["keyCertSign"], usages: ["client"] }, issuer),
+      carries: { basicConstraints: { isCa: true, pathLength: 0 }, keyUsage: ["keyCertSign"], extKeyUsage: [client] },
+    },
+  ])
+    it(`of ${name} carry its usages and the identifiers of both keys`, () => {
+      const { basicConstraints, keyUsage, extKeyUsage, ...found } = parseCertificate(issue(asked, issuer));
+      assert.deepEqual({ basicConstraints, keyUsage, extKeyUsage }, carries);
+      assert.deepEqual([found.sans, found.authorityKeyId], [[], ca.subjectKeyId]);
+      assert.deepEqual(found.subjectKeyId, basicConstraints.isCa ? keyIdOf(ca.spki) : undefined);
+    });
+
+  it("have no serial of zero", () => {
+    const zero = parseCertificate(issueLeaf({ ...asked, serial: Buffer.alloc(16) }, issuer));
+    assert.equal(zero.serial, "01");
   });
 
   it("a leaf does not outlive its issuer", () => {

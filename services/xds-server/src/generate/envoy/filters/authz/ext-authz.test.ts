@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@flotilla/proto";
-import { typeUrl } from "@flotilla/proto";
+import { create, toJson, typeUrl } from "@flotilla/proto";
+import { FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import {
+  MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationGrpcProviderSchema as GrpcProviderSchema,
+  MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationHttpProviderSchema as HttpProviderSchema,
+} from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../../../testing/mesh.ts";
+import { networkExtAuthz } from "./ext-authz.ts";
 
 const guard = { service: "guard.shop.svc.cluster.local", port: 80 };
 const extensionProviders = [
@@ -133,4 +139,32 @@ test("policies that are asked about are marked under the name of their provider,
     path: [{ key: "istio_ext_authz_shadow_effective_policy_id" }],
     value: { stringMatch: { prefix: "istio-ext-authz-grpc" } },
   });
+});
+
+test("connections are asked about over gRPC, where their policies left the provider's mark, and over HTTP never", () => {
+  const asked = { name: "guard", service: { hostname: "guard.shop", cluster: "outbound|9000||guard.shop" } };
+  const byHttp = { case: "envoyExtAuthzHttp" as const, value: create(HttpProviderSchema, {}) };
+  assert.equal(networkExtAuthz({ ...asked, settings: byHttp }), undefined);
+  for (const [failOpen, timeout, shown] of [
+    [false, undefined, { timeout: "600s" }],
+    [true, { seconds: 2n, nanos: 0 }, { timeout: "2s" }],
+  ] as const) {
+    const value = create(GrpcProviderSchema, { failOpen, ...(timeout !== undefined && { timeout }) });
+    const filter = networkExtAuthz({ ...asked, settings: { case: "envoyExtAuthzGrpc", value } });
+    assert.ok(filter !== undefined);
+    const { name, typedConfig } = toJson(FilterSchema, filter) as { name: string; typedConfig: JsonObject };
+    assert.equal(name, "envoy.filters.network.ext_authz");
+    assert.deepEqual(typedConfig, {
+      "@type": "type.googleapis.com/envoy.extensions.filters.network.ext_authz.v3.ExtAuthz",
+      statPrefix: "tcp.",
+      transportApiVersion: "V3",
+      ...(failOpen && { failureModeAllow: true }),
+      filterEnabledMetadata: {
+        filter: "envoy.filters.network.rbac",
+        path: [{ key: "istio_ext_authz_shadow_effective_policy_id" }],
+        value: { stringMatch: { prefix: "istio-ext-authz-guard" } },
+      },
+      grpcService: { envoyGrpc: { clusterName: "outbound|9000||guard.shop", authority: "guard.shop" }, ...shown },
+    });
+  }
 });

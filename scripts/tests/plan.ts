@@ -24,7 +24,8 @@ export const ownProcess: Readonly<Record<string, string>> = {
   "packages/cli/src/signals.test.ts": "sends its process signals that end the test runner",
   "packages/runtime/src/watchdog.test.ts": "blocks its process",
   "services/ca/src/rotation/rotation.test.ts": "has hooks around each test of the process",
-  "services/xds-server/src/main.test.ts": "asks a service that starts before all tests of the process, over connections kept since",
+  "services/xds-server/src/main.test.ts":
+    "asks a service that starts before all tests of the process, over connections kept since",
 };
 
 /** A process loads the modules of all its files once, which takes longer than most of them; few enough that processes end at about the same time. */

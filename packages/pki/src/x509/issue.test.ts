@@ -11,7 +11,7 @@ import { parsePublicKeyInfo } from "../public-key-info.ts";
 import { certificatePem, parseCertificate } from "./certificate.ts";
 import { verifyChain } from "./chain.ts";
 import { buildCsr, csrPem, parseCsrPem, verifyCsr } from "./csr.ts";
-import { issueCa, issueLeaf, issueRoot, issuerOf, keyIdOf, leafValidity, renewRoot } from "./issue.ts";
+import { type Issuer, issueCa, issueLeaf, issueRoot, issuerOf, keyIdOf, leafValidity, renewRoot } from "./issue.ts";
 
 const nowMs = Date.now();
 const hourMs = 3_600_000;
@@ -130,22 +130,30 @@ describe("issued certificates", () => {
   const issuer = issuerOf(ca, keyOf("ecdsa-p256"));
   const asked = { serial, sans: [], subject: { commonName: "x" }, notBeforeMs: 0, notAfterMs: 1_000, spki: ca.spki };
   for (const { name, issue, carries } of [
-    { name: "a leaf", issue: issueLeaf, carries: { basicConstraints: { isCa: false }, keyUsage: leafUsages, extKeyUsage: [server, client] } },
+    {
+      name: "a leaf",
+      issue: issueLeaf,
+      carries: { basicConstraints: { isCa: false }, keyUsage: leafUsages, extKeyUsage: [server, client] },
+    },
     {
       name: "a leaf for servers",
-      issue: (request: typeof asked, issuer: typeof issuer) => issueLeaf({ ...request, usages: ["server"] }, issuer),
+      issue: (request: typeof asked, by: Issuer) => issueLeaf({ ...request, usages: ["server"] }, by),
       carries: { basicConstraints: { isCa: false }, keyUsage: leafUsages, extKeyUsage: [server] },
     },
     {
       name: "a leaf of no extended usage",
-      issue: (request: typeof asked, issuer: typeof issuer) => issueLeaf({ ...request, usages: [] }, issuer),
+      issue: (request: typeof asked, by: Issuer) => issueLeaf({ ...request, usages: [] }, by),
       carries: { basicConstraints: { isCa: false }, keyUsage: leafUsages, extKeyUsage: undefined },
     },
-    { name: "a CA", issue: issueCa, carries: { basicConstraints: { isCa: true }, keyUsage: caUsages, extKeyUsage: undefined } },
+    {
+      name: "a CA",
+      issue: issueCa,
+      carries: { basicConstraints: { isCa: true }, keyUsage: caUsages, extKeyUsage: undefined },
+    },
     {
       name: "a CA with all its choices",
-      issue: (request: typeof asked, issuer: typeof issuer) =>
-        issueCa({ ...request, pathLength: 0, keyUsages: ["keyCertSign"], usages: ["client"] }, issuer),
+      issue: (request: typeof asked, by: Issuer) =>
+        issueCa({ ...request, pathLength: 0, keyUsages: ["keyCertSign"], usages: ["client"] }, by),
       carries: { basicConstraints: { isCa: true, pathLength: 0 }, keyUsage: ["keyCertSign"], extKeyUsage: [client] },
     },
   ])

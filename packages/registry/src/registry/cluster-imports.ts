@@ -2,7 +2,7 @@
  * ServiceImports of all clusters. Each gives its own cluster's addresses of a service of the cluster set; that a service is
  * imported at all makes endpoints of every cluster part of it. Source: Kubernetes' multi-cluster services API.
  */
-import type { Config, ConfigChange } from "@flotilla/model";
+import { type Config, type ConfigChange, type TextOf, textCodec } from "@flotilla/model";
 import type { ObjectChange } from "./registry-input.ts";
 
 /** Where a ServiceImport comes from: a cluster's API server, or configuration, which is the own cluster's. */
@@ -10,6 +10,9 @@ interface Known {
   readonly ofClusters: Map<string, Config>;
   configured?: Config;
 }
+
+const importKey = textCodec("ServiceImportName", "/", ["namespace", "name"]);
+type ImportKey = TextOf<typeof importKey>;
 
 /** The change for the registry of `cluster`. */
 export interface ImportOfCluster {
@@ -20,8 +23,7 @@ export interface ImportOfCluster {
 /** The ServiceImports of every cluster by service. */
 export class ClusterImports {
   readonly #ownCluster: string;
-  /** By `namespace/name`. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<ImportKey, Known>();
 
   constructor(ownCluster: string) {
     this.#ownCluster = ownCluster;
@@ -57,7 +59,7 @@ export class ClusterImports {
   }
 
   #change(key: Config["key"], clusters: Iterable<string>, change: (known: Known) => void): readonly ImportOfCluster[] {
-    const text = `${key.namespace}/${key.name}`;
+    const text = importKey.write(key);
     const known: Known = this.#known.get(text) ?? { ofClusters: new Map() };
     change(known);
     if (known.ofClusters.size === 0 && known.configured === undefined) this.#known.delete(text);
@@ -65,7 +67,7 @@ export class ClusterImports {
     return Array.from(clusters, (cluster) => ({ cluster, change: this.#changeOf(cluster, text) }));
   }
 
-  #changeOf(cluster: string, text: string): ConfigChange {
+  #changeOf(cluster: string, text: ImportKey): ConfigChange {
     const known = this.#known.get(text);
     const key = keyOf(text);
     if (known === undefined) return { type: "config", op: "delete", key };
@@ -74,9 +76,8 @@ export class ClusterImports {
   }
 }
 
-function keyOf(text: string): Config["key"] {
-  const [namespace = "", name = ""] = text.split("/");
-  return { kind: "ServiceImport", namespace, name };
+function keyOf(text: ImportKey): Config["key"] {
+  return { kind: "ServiceImport", ...importKey.read(text) };
 }
 
 function configOf(key: Config["key"], spec: unknown): Config {

@@ -1,6 +1,10 @@
 /** ConfigMaps that are named one by one: each is followed for as long as somebody names it. */
 import { type ConfigMap, follow, type KubeApi } from "@flotilla/kube-api";
+import { type TextOf, textCodec } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
+
+export const configMapName = textCodec("ConfigMapName", "/", ["namespace", "name"]);
+export type ConfigMapName = TextOf<typeof configMapName>;
 
 export interface FollowedConfigMapsOptions {
   readonly api: KubeApi;
@@ -19,14 +23,14 @@ interface Followed {
 
 export class FollowedConfigMaps implements Disposable {
   readonly #options: FollowedConfigMapsOptions;
-  readonly #followed = new Map<string, Followed>();
+  readonly #followed = new Map<ConfigMapName, Followed>();
 
   constructor(options: FollowedConfigMapsOptions) {
     this.#options = options;
   }
 
-  /** `NAMESPACE/NAME` of all that are named from now on; others are forgotten. */
-  name(keys: ReadonlySet<string>): void {
+  /** All that are named from now on; others are forgotten. */
+  name(keys: ReadonlySet<ConfigMapName>): void {
     for (const [key, { ending }] of this.#followed) {
       if (keys.has(key)) continue;
       ending.abort();
@@ -41,7 +45,7 @@ export class FollowedConfigMaps implements Disposable {
   }
 
   /** Null: there is none; undefined: not known yet. */
-  get(key: string): ConfigMap | null | undefined {
+  get(key: ConfigMapName): ConfigMap | null | undefined {
     return this.#followed.get(key)?.found;
   }
 
@@ -49,9 +53,9 @@ export class FollowedConfigMaps implements Disposable {
     this.name(new Set());
   }
 
-  async #follow(key: string, followed: Followed): Promise<void> {
+  async #follow(key: ConfigMapName, followed: Followed): Promise<void> {
     const { api, log, random, onChange } = this.#options;
-    const [namespace = "", name = ""] = key.split("/");
+    const { namespace, name } = configMapName.read(key);
     const selector = encodeURIComponent(`metadata.name=${name}`);
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps?fieldSelector=${selector}`;
     for await (const [found = null] of follow<ConfigMap>(api, path, { log, random }, followed.ending.signal)) {

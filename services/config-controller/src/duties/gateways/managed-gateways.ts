@@ -31,7 +31,7 @@ import {
 } from "@flotilla/model";
 import { ClusterState, type ClusterStateOptions, type GatewayObject, type ListenerSet } from "./cluster-state.ts";
 import { type DeployedObject, DeployedObjects } from "./deployed-objects.ts";
-import { FollowedConfigMaps } from "./followed-config-maps.ts";
+import { type ConfigMapName, configMapName, FollowedConfigMaps } from "./followed-config-maps.ts";
 
 export interface ManagedGatewaysOptions extends ClusterStateOptions {
   readonly classes: GatewayClassSettings;
@@ -158,7 +158,8 @@ export class ManagedGateways {
         `spec.infrastructure.parametersRef: ${named.unknown} is no ConfigMap`,
       );
     const defaults = this.#state.defaultsOf(gateway.spec.gatewayClassName)?.data;
-    const own = named === undefined ? undefined : parameters.get(parametersKey(gateway) ?? "");
+    const key = parametersKey(gateway);
+    const own = key === undefined ? undefined : parameters.get(key);
     if (named !== undefined && own === undefined) return undefined;
     if (own === null)
       throw new InjectionError(
@@ -226,9 +227,10 @@ export class ManagedGateways {
   }
 }
 
-function parametersKey(gateway: GatewayObject): string | undefined {
+function parametersKey(gateway: GatewayObject): ConfigMapName | undefined {
   const named = parametersOf(gateway);
-  return typeof named === "string" ? `${gateway.metadata.namespace}/${named}` : undefined;
+  if (typeof named !== "string") return undefined;
+  return configMapName.write({ namespace: gateway.metadata.namespace ?? "", name: named });
 }
 
 /** Selectors of ProxyConfigs find a Gateway's proxies by the label with its name alone, as in istiod. */

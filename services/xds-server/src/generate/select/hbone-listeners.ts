@@ -2,6 +2,7 @@
 import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { hasRemoteTunnels, listensForHbone, opensTunnels } from "../../snapshot/scope/hbone.ts";
+import { telemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import {
   connectOriginateListener,
@@ -54,7 +55,7 @@ export function selectTunnelListener(view: View, name: string): TunnelListenerIn
     kind: "tunnel",
     name,
     traits: view.read(addressTraits),
-    logs: view.read(accessLogs, endsTunnels || view.proxy.type === "waypoint" ? "inbound" : "outbound"),
+    logs: view.read(accessLogs, telemetryScope(endsTunnels || view.proxy.type === "waypoint" ? "inbound" : "outbound")),
     tls: { peers: view.read(meshPeers), compliance: view.feature("compliancePolicy") },
     authorization: endsTunnels ? view.read(layeredAuthorizationFilters) : noFilters,
     peerMetadata: endsTunnels ? view.read(tunnelPeerMetadata) : undefined,

@@ -7,7 +7,7 @@ import {
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { keepsRouteSessions } from "../../snapshot/scope/routes-with-filters.ts";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
-import { effectiveTracing, type TelemetryScope } from "../../snapshot/scope/telemetry.ts";
+import { effectiveTracing, type TelemetryScope, telemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import type { ProtocolFilters } from "../envoy/filters/network-filters.ts";
@@ -82,8 +82,8 @@ const dualStackLoopbacks = query<readonly string[]>("dual-stack-loopbacks", (vie
 );
 
 const tracings = query("tracings", (view) => ({
-  inbound: view.read(tracingTraits, "inbound"),
-  outbound: view.read(tracingTraits, "outbound"),
+  inbound: view.read(tracingTraits, telemetryScope("inbound")),
+  outbound: view.read(tracingTraits, telemetryScope("outbound")),
 }));
 
 const protocolFilters = query<ProtocolFilters>("protocol-filters", (view) => ({
@@ -93,18 +93,18 @@ const protocolFilters = query<ProtocolFilters>("protocol-filters", (view) => ({
 }));
 
 const statsOfBothSides = query("stats-of-both-sides", (view) => ({
-  inbound: view.read(statsFilters, "inbound"),
-  outbound: view.read(statsFilters, "outbound"),
+  inbound: view.read(statsFilters, telemetryScope("inbound")),
+  outbound: view.read(statsFilters, telemetryScope("outbound")),
 }));
 
 const logsOfBothSides = query("logs-of-both-sides", (view) => ({
-  inbound: view.read(accessLogs, "inbound"),
-  outbound: view.read(accessLogs, "outbound"),
+  inbound: view.read(accessLogs, telemetryScope("inbound")),
+  outbound: view.read(accessLogs, telemetryScope("outbound")),
 }));
 
 const requestIds = query("request-ids", (view) => ({
-  inbound: samplesByRequestId(view, "inbound"),
-  outbound: samplesByRequestId(view, "outbound"),
+  inbound: samplesByRequestId(view, telemetryScope("inbound")),
+  outbound: samplesByRequestId(view, telemetryScope("outbound")),
 }));
 
 /** Where nothing is traced, Envoy's own default, whatever Telemetry says. */

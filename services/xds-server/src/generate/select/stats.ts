@@ -6,7 +6,7 @@ import {
   Reporter,
 } from "@flotilla/proto/contrib/envoy/extensions/filters/http/istio_stats/v3/istio_stats_pb";
 import { HttpFilterSchema } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import { effectiveMetrics, type TelemetryScope } from "../../snapshot/scope/telemetry.ts";
+import { effectiveMetrics, sideOf, type TelemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query } from "../../snapshot/view.ts";
 import { networkFilter } from "../envoy/filters/network-filters.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
@@ -20,7 +20,7 @@ export const statsFilters = query<StatsFilters, TelemetryScope>("stats-filters",
   const [seconds, nanos] = found.reportingInterval ?? [];
   const config = create(PluginConfigSchema, {
     // The Host header of callers, of the workload's or from outside, is no name of a service that could be trusted.
-    disableHostHeaderFallback: scope !== "outbound" || view.proxy.type === "router",
+    disableHostHeaderFallback: sideOf(scope) === "inbound" || view.proxy.type === "router",
     ...(view.proxy.type === "waypoint" && { reporter: Reporter.SERVER_GATEWAY }),
     ...(seconds !== undefined && { tcpReportingDuration: { seconds: BigInt(seconds), nanos: nanos ?? 0 } }),
     metrics: found.metrics.map(({ key, isDropped, tags, removedTags }) => ({

@@ -2,7 +2,7 @@
  * What a proxy may call. Each egress listener imports services; all together, and the services that the
  * imported VirtualServices send traffic to, are what clusters are made of.
  */
-import { hostCovers, type Service, type TextOf, textCodec } from "@flotilla/model";
+import { equalJson, hostCovers, type Service, type TextOf, textCodec } from "@flotilla/model";
 import { type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View, type ViewQuery } from "../view.ts";
 import { allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
@@ -152,18 +152,30 @@ function chooseNamespaces(services: readonly Service[], preferred: string | unde
   return chosen;
 }
 
-/** Joins the ports of ServiceEntries of one host and namespace; a Kubernetes service takes the name for itself. */
+/**
+ * Joins the ports of ServiceEntries of one host where they differ in ports, addresses and endpoints alone, else the first counts; a
+ * Kubernetes service takes the name for itself. Source: scenario serviceentry/joined-ports.
+ */
 function addService(services: Map<string, Service>, service: Service): void {
   const before = services.get(service.hostname);
   if (before === undefined || (before.registry !== "Kubernetes" && service.registry === "Kubernetes")) {
     services.set(service.hostname, service);
     return;
   }
-  const isSameKind = (before.registry === "Kubernetes") === (service.registry === "Kubernetes");
-  if (!isSameKind || before.namespace !== service.namespace || before.resolution !== service.resolution) return;
+  if (before === service || !mayBeJoined(before, service)) return;
   const known = new Set(before.ports.map(({ number }) => number));
   const more = service.ports.filter(({ number }) => !known.has(number));
   if (more.length > 0) services.set(service.hostname, { ...before, ports: [...before.ports, ...more] });
+}
+
+function mayBeJoined(a: Service, b: Service): boolean {
+  const isOfOneKind = a.namespace === b.namespace && a.registry === b.registry && a.resolution === b.resolution;
+  return (
+    isOfOneKind &&
+    equalJson(a.labels, b.labels) &&
+    equalJson(a.labelSelectors ?? {}, b.labelSelectors ?? {}) &&
+    new Set(a.exportTo).symmetricDifference(new Set(b.exportTo)).size === 0
+  );
 }
 
 /** The service with the wanted ports only (none wanted: all); nothing when it has none of them. */

@@ -9,8 +9,13 @@ import { rowIndexes } from "../indexes/index.ts";
 import type { Subject } from "../subject.ts";
 import type { ViewQuery } from "../view.ts";
 import { World } from "../world.ts";
-import type { TrafficSide } from "./telemetry.ts";
-import { effectiveAccessLogging, effectiveMetrics } from "./telemetry.ts";
+import {
+  effectiveAccessLogging,
+  effectiveMetrics,
+  type TelemetryScope,
+  type TrafficSide,
+  telemetryScope,
+} from "./telemetry.ts";
 
 const mesh = (defaultProviders: JsonObject = {}) =>
   aConfig("MeshConfig", "istio-system", "istio", {
@@ -20,7 +25,11 @@ const mesh = (defaultProviders: JsonObject = {}) =>
   });
 
 /** The answer for a sidecar of namespace shop whose workload has the label `app: web`. */
-function answer<Result>(query: ViewQuery<TrafficSide, Result>, side: TrafficSide, configs: readonly Config[]): Result {
+function answer<Result>(
+  query: ViewQuery<TelemetryScope, Result>,
+  side: TelemetryScope,
+  configs: readonly Config[],
+): Result {
   const graph = new Graph<Subject>();
   const world = new World(graph, { indexes: rowIndexes, decode: decodeSpec });
   assert.deepEqual(world.apply(put(...configs)), []);
@@ -35,7 +44,9 @@ const ofWorkload = (spec: JsonObject) =>
 
 describe("access logs", () => {
   const namesOf = (...configs: readonly Config[]) =>
-    answer(effectiveAccessLogging, "inbound", [mesh(), ...configs])?.map(({ name, filter }) => name + filter);
+    answer(effectiveAccessLogging, telemetryScope("inbound"), [mesh(), ...configs])?.map(
+      ({ name, filter }) => name + filter,
+    );
   const cases: readonly { name: string; configs: readonly Config[]; want: readonly string[] | undefined }[] = [
     { name: "nobody says anything", configs: [], want: undefined },
     {
@@ -64,9 +75,9 @@ describe("access logs", () => {
   it("rules for the other side alone put the mesh's file in the place of default providers", () => {
     const defaults = mesh({ accessLogging: ["als"] });
     const ofServer = ofWorkload({ accessLogging: [{ ...providers("json"), match: { mode: "SERVER" } }] });
-    assert.equal(answer(effectiveAccessLogging, "outbound", [defaults, ofServer]), undefined);
+    assert.equal(answer(effectiveAccessLogging, telemetryScope("outbound"), [defaults, ofServer]), undefined);
     assert.deepEqual(
-      answer(effectiveAccessLogging, "outbound", [defaults])?.map(({ name }) => name),
+      answer(effectiveAccessLogging, telemetryScope("outbound"), [defaults])?.map(({ name }) => name),
       ["als"],
     );
   });
@@ -74,14 +85,14 @@ describe("access logs", () => {
 
 describe("metrics", () => {
   const found = (side: TrafficSide, ...overrides: readonly JsonObject[]) =>
-    answer(effectiveMetrics, side, [
+    answer(effectiveMetrics, telemetryScope(side), [
       mesh(),
       ofNamespace({ metrics: [{ ...providers("prom"), overrides: [...overrides] }] }),
     ]);
 
   it("there are none without a provider", () => {
-    assert.equal(answer(effectiveMetrics, "inbound", [mesh()]), undefined);
-    assert.deepEqual(answer(effectiveMetrics, "inbound", [mesh({ metrics: ["prom"] })])?.metrics, []);
+    assert.equal(answer(effectiveMetrics, telemetryScope("inbound"), [mesh()]), undefined);
+    assert.deepEqual(answer(effectiveMetrics, telemetryScope("inbound"), [mesh({ metrics: ["prom"] })])?.metrics, []);
   });
   it("all of them off leaves nothing, one of them on again leaves them", () => {
     const off = { match: { metric: "ALL_METRICS" }, disabled: true };

@@ -1,5 +1,5 @@
 /** The Telemetry objects that hold for a proxy, from the widest to the narrowest; at every question the last that speaks wins. */
-import { type Config, compareText } from "@flotilla/model";
+import { type Config, compareText, type TextOf, textCodec } from "@flotilla/model";
 import type { MeshConfig_ExtensionProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
   type AccessLogging,
@@ -20,20 +20,26 @@ export const telemetriesByNamespace = byNamespace<Telemetry>("Telemetry");
 
 export type TrafficSide = "inbound" | "outbound";
 
-/** The traffic that Telemetry speaks of: of a proxy by its side, in a waypoint also by the service behind it. */
-export type TelemetryScope = TrafficSide | `inbound ${string}`;
+const scopeText = textCodec<"TelemetryScope", { readonly side: TrafficSide; readonly subject: PolicySubject }>(
+  "TelemetryScope",
+  " ",
+  ["side", "subject"],
+);
 
-export function telemetryScope(subject: PolicySubject): TelemetryScope {
-  return subject === "" ? "inbound" : `inbound ${subject}`;
+/** The traffic that Telemetry speaks of: of a proxy by its side, in a waypoint also by the service behind it. */
+export type TelemetryScope = TextOf<typeof scopeText>;
+
+/** @param subject in a waypoint the service behind it */
+export function telemetryScope(side: TrafficSide, subject: PolicySubject = ""): TelemetryScope {
+  return scopeText.write({ side, subject });
 }
 
-function sideOf(scope: TelemetryScope): TrafficSide {
-  return scope === "outbound" ? scope : "inbound";
+export function sideOf(scope: TelemetryScope): TrafficSide {
+  return scopeText.read(scope).side;
 }
 
 function telemetriesOf(view: View, scope: TelemetryScope): readonly Config<Telemetry>[] {
-  const [, subject = ""] = scope.split(" ");
-  return view.read(telemetries, subject as PolicySubject);
+  return view.read(telemetries, scopeText.read(scope).subject);
 }
 
 /** The oldest of the mesh, the oldest of the namespace, all that select the workload or name its Gateway. */

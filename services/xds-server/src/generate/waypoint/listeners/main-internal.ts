@@ -6,6 +6,7 @@ import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { FilterChain } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { serviceText } from "../../../snapshot/row-index.ts";
+import { telemetryScope } from "../../../snapshot/scope/telemetry.ts";
 import { vipsOf, waypointServices, waypointWorkloadAddresses } from "../../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { httpInspector, originalDestination, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
@@ -27,7 +28,7 @@ export function selectMainInternal(view: View): MainInternalInputs {
     services: view.read(matchedServices),
     workloads: view.read(matchedWorkloads),
     chains: view.read(allChains),
-    accessLog: view.read(accessLogs, "inbound").listener,
+    accessLog: view.read(accessLogs, telemetryScope("inbound")).listener,
   };
 }
 

@@ -23,7 +23,7 @@ export interface WaypointTraits {
 const noStats: StatsFilters = { http: [], network: [] };
 
 export const waypointTraits = query<WaypointTraits, PolicySubject>("waypoint-traits", (view, subject) => {
-  const scope = telemetryScope(subject);
+  const scope = telemetryScope("inbound", subject);
   const base = view.read(listenerTraits);
   const own = {
     tracing: view.read(tracingTraits, scope),

@@ -1,7 +1,7 @@
 /**
  * `release.ts [--out DIR] [--without-executables]` makes everything that a release of one version has; the same commit gives the same bytes.
- * `release.ts --set-version X.Y.Z` writes the version wherever it stands. Needs GNU tar; executables need the registry of npm, for
- * the program that puts the bundle into Node.
+ * `release.ts --set-version X.Y.Z` writes the version wherever it stands. Needs GNU tar; the executable of
+ * another platform needs the registry of npm, for its Node.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";

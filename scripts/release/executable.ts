@@ -34,8 +34,8 @@ export interface ExecutableOptions {
   readonly out: string;
 }
 
-/** Puts the blob into Node. */
-export const postject = "postject@1.0.0-alpha.6";
+/** Puts the blob into Node; below the workspace. */
+const postject = "node_modules/postject/dist/cli.js";
 /** As Node's documentation names it; Node finds its blob by it. */
 const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
@@ -59,7 +59,8 @@ export function buildExecutable({ root, bundle, platform, out }: ExecutableOptio
     run(process.execPath, ["--experimental-sea-config", join(directory, "sea.json")], root);
     copyFileSync(nodeOf(root, platform, directory), out);
     chmodSync(out, 0o755);
-    run("npx", ["-y", postject, resolve(out), "NODE_SEA_BLOB", config.output, "--sentinel-fuse", fuse], root);
+    const inject = [join(root, postject), resolve(out), "NODE_SEA_BLOB", config.output, "--sentinel-fuse", fuse];
+    run(process.execPath, inject, root);
   } finally {
     rmSync(directory, { recursive: true });
   }

@@ -52,6 +52,21 @@ describe("waiting", () => {
     await Promise.all(quiet);
   });
 
+  it("leaves no rejection behind when it was stopped before", async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", onUnhandled);
+    try {
+      const { promise, reject } = Promise.withResolvers<never>();
+      await assert.rejects(orAborted(promise, AbortSignal.abort(new Error("enough"))), /enough/);
+      reject(new Error("an answer that nobody waits for"));
+      await delay(1);
+      assert.deepEqual(unhandled, []);
+    } finally {
+      process.off("unhandledRejection", onUnhandled);
+    }
+  });
+
   it("a wake-up that comes early is not lost, and counts once", async () => {
     const wakeup = new Wakeup();
     const { signal } = new AbortController();

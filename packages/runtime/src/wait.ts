@@ -102,12 +102,13 @@ export function aborted(stop: AbortSignal): Promise<void> {
 
 /** `promise`, or a rejection with the reason of `stop`, whichever comes first; leaves no listener behind. */
 export async function orAborted<T>(promise: Promise<T>, stop: AbortSignal): Promise<T> {
-  stop.throwIfAborted();
   const { promise: abortion, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(stop.reason);
+  // Also then `promise` stands in the race: nobody else waits for it, and its rejection would end the process.
+  if (stop.aborted) onAbort();
   stop.addEventListener("abort", onAbort, { once: true });
   try {
-    return await Promise.race([promise, abortion]);
+    return await Promise.race([abortion, promise]);
   } finally {
     stop.removeEventListener("abort", onAbort);
   }

@@ -105,9 +105,12 @@ export class GatewayInputs {
   /** Makes the rows follow: once for many objects, since a row is as long as what stands in it. */
   flush(): void {
     for (const row of this.#touched) {
-      const members = [...(this.#rows.get(row)?.values() ?? [])].sort(compareByAge);
-      this.#graph.set(inputs.row(row), members.length === 0 ? undefined : members);
+      const members = [...(this.#rows.get(row) ?? [])].sort(([, a], [, b]) => compareByAge(a, b));
+      const configs = members.map(([, config]) => config);
+      this.#graph.set(inputs.row(row), members.length === 0 ? undefined : configs);
+      // In their order, so that the next sort has little to do.
       if (members.length === 0) this.#rows.delete(row);
+      else this.#rows.set(row, new Map(members));
     }
     this.#touched.clear();
   }

@@ -1,6 +1,7 @@
 /** What is deployed for Gateways depends on, followed in a cluster. */
 import type { KubeGateway } from "@flotilla/injection";
 import { type ConfigMap, follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
+import { equalJson } from "@flotilla/model";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 
 export type GatewayObject = KubeObject & KubeGateway;
@@ -78,7 +79,8 @@ export class ClusterState {
     const own = `/api/v1/namespaces/${encodeURIComponent(this.#options.namespace)}`;
     await Promise.all([
       this.#follow<GatewayObject>(`${gatewayApi}/gateways`, stop, (all) => {
-        this.#gateways = all;
+        const known = new Map(this.gateways.map((gateway) => [nameOf(gateway), gateway]));
+        this.#gateways = all.map((gateway) => sameOrLater(known.get(nameOf(gateway)), gateway));
       }),
       this.#follow<GatewayClass>(`${gatewayApi}/gatewayclasses`, stop, (all) => {
         this.#classes = byName(all);
@@ -110,6 +112,19 @@ export class ClusterState {
       this.changes.wake();
     }
   }
+}
+
+function nameOf({ metadata: { namespace, name } }: GatewayObject): string {
+  return `${namespace}/${name}`;
+}
+
+/** The same object while nothing but its status changes, which it does with each route that attaches: it is not rendered again. */
+function sameOrLater(before: GatewayObject | undefined, after: GatewayObject): GatewayObject {
+  const written = ({ metadata, spec }: GatewayObject) => {
+    const { resourceVersion: _, managedFields: __, ...kept } = metadata as Record<string, unknown>;
+    return { metadata: kept, spec };
+  };
+  return before !== undefined && equalJson(written(before), written(after)) ? before : after;
 }
 
 function byName<T extends KubeObject>(all: readonly T[]): ReadonlyMap<string, T> {

@@ -1,8 +1,8 @@
 /**
- * `pnpm bench:gateway --definitions DIRECTORY [--routes N] [--churn N] [--many N]`: a Gateway of the Gateway API on a real kube-apiserver with a
+ * `pnpm bench:gateway --definitions DIRECTORY [--routes N] [--churn N] [--many N] [--scoped N]`: a Gateway of the Gateway API on a real kube-apiserver with a
  * real Envoy. Routes applied at once until every status is right; a changed route until Envoy answers by it, idle and while others
  * change; routes one by one under load. DIRECTORY has the Gateway API's definitions. Everything shares the machine: the CPU of the
- * services stands apart.
+ * services stands apart. `--scoped`: GATEWAY_SCOPED_ROUTES_ABOVE.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     churn: { type: "string", default: "5000" },
     many: { type: "string", default: "3000" },
     changes: { type: "string", default: "40" },
+    scoped: { type: "string", default: "0" },
   },
 });
 const [routes, churn, many, changes] = [values.routes, values.churn, values.many, values.changes].map(Number) as [
@@ -66,10 +67,11 @@ async function startPlane(): Promise<ControlPlane> {
   const mesh = join(workDir, "mesh-config.yaml");
   writeFileSync(mesh, "enableAutoMtls: false\n");
   const given = { CLUSTER_KUBECONFIG: server?.kubeconfig ?? "", POD_NAMESPACE: "istio-system", LOG_LEVEL: "warn" };
+  const scoped = { GATEWAY_SCOPED_ROUTES_ABOVE: values.scoped };
   const started = await startControlPlane({
     options: {
       ...{ embedded: false, config: undefined, mesh, networks: undefined, workDir },
-      settings: { ...(env as Record<string, string>), ...given },
+      settings: { ...(env as Record<string, string>), ...given, ...scoped },
       firstPort: await freePorts(20),
     },
     logs: "files",

@@ -1,5 +1,9 @@
 /** Requests to the gateway's Envoy: one that looks for a change, and a load that counts failures. */
 import { Agent, request } from "node:http";
+import { delay } from "@flotilla/runtime";
+
+/** As much later than it happened a change may be seen. */
+const askAgainMs = 2;
 
 interface Answer {
   readonly status: number;
@@ -26,6 +30,8 @@ export async function seenAt(port: number, host: string, revision: number): Prom
       const answer = await ask(agent, port, host).catch(() => undefined);
       const nowMs = performance.now();
       if (answer?.status === 200 && answer.revision === String(revision)) return nowMs;
+      // Without a pause the questions would keep a processor busy that the answer needs.
+      await delay(askAgainMs);
       if (nowMs > endMs) throw new Error(`${host} never answered with revision ${revision}`);
     }
   } finally {

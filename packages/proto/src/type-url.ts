@@ -12,6 +12,7 @@ export const typeUrl = {
   listener: "type.googleapis.com/envoy.config.listener.v3.Listener",
   endpoint: "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
   route: "type.googleapis.com/envoy.config.route.v3.RouteConfiguration",
+  scopedRoute: "type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration",
   secret: "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
   extensionConfig: "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
   nameTable: "type.googleapis.com/istio.networking.nds.v1.NameTable",

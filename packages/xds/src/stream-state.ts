@@ -181,7 +181,7 @@ function look(
 }
 
 function usesClusters(typeUrl: string): boolean {
-  return typeUrl === types.listener || typeUrl === types.route;
+  return typeUrl === types.listener || typeUrl === types.route || typeUrl === types.scopedRoute;
 }
 
 function clustersAreUnderWay({ types: known, awaitedEndpoints }: StreamState): boolean {
@@ -192,7 +192,7 @@ function clustersAreUnderWay({ types: known, awaitedEndpoints }: StreamState): b
 function removalsMustWait({ types: known }: StreamState, typeUrl: string): boolean {
   const isUnsettled = (type: TypeState | undefined) =>
     type !== undefined && (type.due !== undefined || type.outstanding.length > 0);
-  const routes = isUnsettled(known.get(types.listener)) || isUnsettled(known.get(types.route));
+  const routes = [types.listener, types.route, types.scopedRoute].some((type) => isUnsettled(known.get(type)));
   if (typeUrl === types.cluster) return routes;
   // A filter without its configuration would fail requests of the listener that still has it.
   if (typeUrl === types.extensionConfig) return isUnsettled(known.get(types.listener));

@@ -12,6 +12,7 @@ import { grpcRoutes } from "./grpc/routes.ts";
 import { routerClusters } from "./router/clusters.ts";
 import { routerListeners } from "./router/listeners.ts";
 import { routerRoutes } from "./router/routes.ts";
+import { routerScopedRoutes } from "./router/scoped-routes.ts";
 import { clusterTarget } from "./select/cluster-names.ts";
 import { loadAssignmentsOf } from "./select/load-assignments.ts";
 import { sidecarClusters } from "./sidecar/clusters.ts";
@@ -30,6 +31,7 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.route}`, sidecarRoutes],
   [`router/${typeUrl.listener}`, routerListeners],
   [`router/${typeUrl.route}`, routerRoutes],
+  [`router/${typeUrl.scopedRoute}`, routerScopedRoutes],
   [`waypoint/${typeUrl.cluster}`, waypointClusters],
   [`waypoint/${typeUrl.listener}`, waypointListeners],
   [`waypoint/${typeUrl.endpoint}`, waypointLoadAssignments],

@@ -134,7 +134,12 @@ class StaleCauses {
 }
 
 /** A message of these may take a client long: pushes meanwhile would only queue there, and all of them fit into one. */
-const pacedTypes: ReadonlySet<string> = new Set([typeUrl.cluster, typeUrl.listener, typeUrl.route]);
+const pacedTypes: ReadonlySet<string> = new Set([
+  typeUrl.cluster,
+  typeUrl.listener,
+  typeUrl.route,
+  typeUrl.scopedRoute,
+]);
 
 /** Pushes in the client's own pace: the next one of a type leaves when the last one is answered, or after a while without an answer. */
 export class Pacing {

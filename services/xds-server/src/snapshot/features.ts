@@ -79,6 +79,14 @@ const scopeFeatures = {
     sentence:
       "Listeners of gateways with more certificates than this fetch each one when the first client asks for its server; 0 for never, as istiod does. Needs an Envoy that has the selector for on-demand secrets.",
   }),
+  scopedRoutesAbove: integer({
+    env: "GATEWAY_SCOPED_ROUTES_ABOVE",
+    default: 0,
+    min: 0,
+    max: 0xffff_ffff,
+    sentence:
+      "A router's route configuration with more virtual hosts than this, all without wildcards, is sent host by host (SRDS), so that Envoy builds only what changed; 0 for never, as istiod does. Requests must write the host in lower case.",
+  }),
   scopeGatewayToNamespace: flag({
     env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",
     default: false,

@@ -19,6 +19,7 @@ import { buildRouterListener, type RouterListenerInputs } from "./listeners/buil
 import { edgeTraits, takesProxyProtocol } from "./listeners/edge-traits.ts";
 import { routerListenerNames, routerListenerPlan } from "./listeners/listener-plans.ts";
 import type { RouterListenerPlan } from "./listeners/plan.ts";
+import { scopedRouteName } from "./routes/scoped-hosts.ts";
 
 const onDemandSelector = "envoy.extensions.transport_sockets.tls.cert_selectors.on_demand_secret.v3.Config";
 
@@ -48,6 +49,7 @@ export const routerListeners = createGenerator<RouterListenerInputs | TunnelList
         tlsDefaults: view.mesh.tlsDefaults,
         compliance: view.feature("compliancePolicy"),
         onDemand: fetchesOnDemand(view, plan),
+        scopedRoute: view.read(scopedRouteName),
         picksEndpoints: view.read(picksEndpoints),
       }
     );

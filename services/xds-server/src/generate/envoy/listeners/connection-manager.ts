@@ -24,8 +24,8 @@ export interface ConnectionManagerInputs {
   readonly traits: ListenerTraits;
   readonly direction: "inbound" | "outbound";
   readonly statPrefix: string;
-  /** A name to ask for by RDS, or routes in place. */
-  readonly routes: string | RouteConfiguration;
+  /** A name to ask for by RDS, routes in place, or a name for those that come host by host (SRDS). */
+  readonly routes: string | RouteConfiguration | ScopedRoutes;
   readonly grpcWeb: boolean;
   readonly http2?: boolean;
   /** The port that extensions are selected by; 0 where nobody names one. */
@@ -42,6 +42,11 @@ export interface ConnectionManagerInputs {
   readonly http3?: boolean;
   /** Routes may name an endpoint picker. */
   readonly picksEndpoints?: boolean;
+}
+
+/** Each host's routes are a resource of their own, found by the host that a request names. */
+interface ScopedRoutes {
+  readonly scoped: string;
 }
 
 /** How a gateway treats what callers say of themselves. */
@@ -65,7 +70,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
   return create(HttpConnectionManagerSchema, {
     // The semicolon ends the prefix for stats tags whose values may hold dots.
     statPrefix: `${statPrefix};`,
-    routeSpecifier: typeof routes === "string" ? byRds(routes) : { case: "routeConfig" as const, value: routes },
+    routeSpecifier: routeSpecifier(routes),
     httpFilters: httpFilters({
       direction,
       suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
@@ -121,16 +126,34 @@ function requestId(useRequestIdForTraceSampling: boolean): Any {
   return pack(UuidRequestIdConfigSchema, create(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling }));
 }
 
-function byRds(routeConfigName: string) {
+function routeSpecifier(routes: ConnectionManagerInputs["routes"]) {
+  if (typeof routes === "string")
+    return { case: "rds" as const, value: { routeConfigName: routes, configSource: fromAds } };
+  return "scoped" in routes ? bySrds(routes) : { case: "routeConfig" as const, value: routes };
+}
+
+const fromAds = {
+  configSourceSpecifier: { case: "ads" as const, value: {} },
+  initialFetchTimeout: zeroDuration,
+  resourceApiVersion: 2,
+};
+
+/** The key of a scope is the host that a request names, without its port. */
+const hostOfRequest = {
+  type: {
+    case: "headerValueExtractor" as const,
+    value: { name: ":authority", elementSeparator: ":", extractType: { case: "index" as const, value: 0 } },
+  },
+};
+
+function bySrds({ scoped }: ScopedRoutes) {
   return {
-    case: "rds" as const,
+    case: "scopedRoutes" as const,
     value: {
-      routeConfigName,
-      configSource: {
-        configSourceSpecifier: { case: "ads" as const, value: {} },
-        initialFetchTimeout: zeroDuration,
-        resourceApiVersion: 2,
-      },
+      name: scoped,
+      scopeKeyBuilder: { fragments: [hostOfRequest] },
+      rdsConfigSource: fromAds,
+      configSpecifier: { case: "scopedRds" as const, value: { scopedRdsConfigSource: fromAds } },
     },
   };
 }

@@ -31,6 +31,8 @@ export interface RouterListenerInputs {
   readonly compliance: CompliancePolicy;
   /** Certificates are fetched as clients ask for their servers. */
   readonly onDemand: boolean;
+  /** The route configuration that is sent host by host. */
+  readonly scopedRoute: string | undefined;
   /** Routes may name an endpoint picker. */
   readonly picksEndpoints: boolean;
 }
@@ -112,7 +114,7 @@ function transportSocket(
 
 /** QUIC has no network filters before the connection manager. */
 function httpFilters(
-  { plan, traits, edge, authorization, picksEndpoints }: RouterListenerInputs,
+  { plan, traits, edge, authorization, scopedRoute, picksEndpoints }: RouterListenerInputs,
   chain: RouterHttpChain,
 ): FilterChain["filters"] {
   const isHttp3 = plan.transport === "quic";
@@ -122,7 +124,7 @@ function httpFilters(
     traits,
     direction: "outbound",
     statPrefix: `outbound_${plan.name}`,
-    routes: chain.routeName,
+    routes: chain.routeName === scopedRoute ? { scoped: scopedRoute } : chain.routeName,
     grpcWeb: chain.protocol === "GRPC-Web",
     port: plan.port,
     policies: authorization.http,

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Config } from "@flotilla/model";
+import { typeUrl } from "@flotilla/proto";
+import { Core } from "../../app/core.ts";
+import { aConfig, apply, aRouter, aService, namesOf, resourceOf } from "../../testing/mesh.ts";
+
+const router = aRouter("istio-system");
+
+function aScopedMesh(above: number, ...objects: readonly Config[]): Core {
+  const core = new Core({ features: { scopedRoutesAbove: above } });
+  apply(core, aService("web", "shop"), ...objects);
+  return core;
+}
+
+const gateway = aConfig("Gateway", "istio-system", "g", {
+  servers: [
+    { port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] },
+    { port: { number: 81, name: "few", protocol: "HTTP" }, hosts: ["a.example"] },
+  ],
+});
+
+const routes = (name: string, hosts: readonly string[], header = "1") =>
+  aConfig("VirtualService", "shop", name, {
+    hosts: [...hosts],
+    gateways: ["istio-system/g"],
+    http: [{ headers: { response: { set: { x: header } } }, route: [{ destination: { host: "web" } }] }],
+  });
+
+/** By port, how its listener finds its routes. */
+function specifiers(core: Core): readonly string[] {
+  return ["0.0.0.0_80", "0.0.0.0_81"].map((name) => {
+    const listener = resourceOf(core, router, typeUrl.listener, name);
+    return /scopedRoutes|"rds"/.exec(JSON.stringify(listener))?.[0] ?? "none";
+  });
+}
+
+const two = [routes("one", ["a.example", "B.example"]), routes("other", ["c.example"])];
+
+describe("routes of a router by host", () => {
+  it("are of the one large route configuration, a scope for each host", () => {
+    const core = aScopedMesh(1, gateway, ...two);
+    assert.deepEqual(namesOf(core, router, typeUrl.scopedRoute), [
+      "http.80/a.example",
+      "http.80/b.example",
+      "http.80/c.example",
+    ]);
+    assert.deepEqual(specifiers(core), ["scopedRoutes", '"rds"']);
+    const scope = resourceOf(core, router, typeUrl.scopedRoute, "http.80/c.example");
+    const { virtualHosts = [] } = (scope?.["routeConfiguration"] ?? {}) as { virtualHosts?: { domains: string[] }[] };
+    assert.deepEqual(scope?.["key"], { fragments: [{ stringKey: "c.example" }] });
+    assert.deepEqual(
+      virtualHosts.map(({ domains }) => domains),
+      [["c.example"]],
+    );
+  });
+
+  it("change alone", () => {
+    const core = aScopedMesh(1, gateway, ...two);
+    const versions = () => {
+      const found = core.resources(core.subjectOf(router), typeUrl.scopedRoute)?.byName ?? new Map();
+      return new Map([...found].map(([name, { version }]) => [name, version]));
+    };
+    const before = versions();
+    apply(core, routes("other", ["c.example"], "2"));
+    const after = versions();
+    assert.deepEqual(
+      [...after].filter(([name, version]) => before.get(name) !== version).map(([name]) => name),
+      ["http.80/c.example"],
+    );
+  });
+
+  for (const { name, above = 1, more } of [
+    { name: "where there are no more hosts than the setting allows", above: 3, more: [] },
+    { name: "where none is allowed by the setting", above: 0, more: [] },
+    { name: "beside a wildcard, which is no key", more: [routes("wide", ["*.example"])] },
+    {
+      name: "under an EnvoyFilter",
+      more: [
+        aConfig("EnvoyFilter", "istio-system", "f", {
+          configPatches: [
+            {
+              applyTo: "ROUTE_CONFIGURATION",
+              match: { context: "GATEWAY" },
+              patch: { operation: "MERGE", value: { mostSpecificHeaderMutationsWins: true } },
+            },
+          ],
+        }),
+      ],
+    },
+  ])
+    it(`are one message ${name}`, () => {
+      const core = aScopedMesh(above, gateway, ...two, ...more);
+      assert.deepEqual(namesOf(core, router, typeUrl.scopedRoute), []);
+      assert.deepEqual(specifiers(core), ['"rds"', '"rds"']);
+    });
+});

@@ -1,0 +1,35 @@
+/** A real Envoy as gateway that gets the hosts of its route configuration one by one (SRDS), over both forms of xDS. */
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { httpCall } from "./client.ts";
+import { startGatewayLab } from "./gateway/gateway-lab.ts";
+
+const lab = await startGatewayLab({ GATEWAY_SCOPED_ROUTES_ABOVE: "1" });
+after(() => lab[Symbol.asyncDispose]());
+const { ports } = lab;
+const http = (host: string, path = "/") => httpCall(ports.http, path, { headers: { host } });
+
+interface ScopesDump {
+  readonly dynamic_scoped_route_configs?: readonly {
+    readonly scoped_route_configs: readonly { readonly name: string }[];
+  }[];
+}
+
+for (const form of ["delta", "state of the world"] as const)
+  describe(`routes by host over ${form}`, () => {
+    it("answer for their hosts, with a port and without, and nothing else does", async () => {
+      await using gateway = await lab.startGateway(form === "delta");
+      for (const host of ["web.example", `web.example:${ports.http}`])
+        assert.equal((await http(host)).reply?.version, "v1", host);
+      const { status, headers } = await http("secure.example", "/a");
+      assert.deepEqual([status, headers.location], [301, "https://secure.example/a"]);
+      assert.equal((await http("other.example")).status, 404);
+      const { configs } = (await gateway.configDump()) as unknown as { readonly configs: readonly ScopesDump[] };
+      const scopes = configs.flatMap(({ dynamic_scoped_route_configs: found = [] }) =>
+        found.flatMap((one) => one.scoped_route_configs.map(({ name }) => name)),
+      );
+      assert.deepEqual(scopes.sort(), [`http.${ports.http}/secure.example`, `http.${ports.http}/web.example`]);
+      const rejected = [...(await gateway.stats(/update_rejected/))].filter(([, count]) => count > 0);
+      assert.deepEqual(rejected, []);
+    });
+  });

@@ -13,6 +13,8 @@ export class Watcher implements AsyncDisposable {
   /** Resources received since the start. */
   received = 0;
   connects = 0;
+  /** When its last stream ended; undefined while its first one is open. */
+  endedAtMs: number | undefined;
 
   constructor(address: string, i: number) {
     const ip = `10.77.${i >> 8}.${i & 255}`;
@@ -24,6 +26,7 @@ export class Watcher implements AsyncDisposable {
       backoffMs: () => 50 + 200 * Math.random(),
       onConnection: (event) => {
         if (event === "opened") this.connects++;
+        else this.endedAtMs = performance.now();
       },
       onUpdate: ({ typeUrl: type, changed }) => {
         this.received += changed.length;

@@ -1,6 +1,6 @@
 /**
  * Bounds the connections of one server: each costs memory and a file descriptor of a process whose other ports need them too. The address with the
- * most loses its oldest one that waits for nothing, so that whoever opens thousands closes its own and keeps no probe out.
+ * most loses its oldest one that waits for nothing, so that a client that opens thousands closes its own and keeps no probe out.
  */
 import type { Server, Socket } from "node:net";
 

@@ -1,4 +1,4 @@
-/** Pages that only callers of this host may see: whoever may run a program here, or forward a port to here. */
+/** Pages for callers of this host only: those who may run a program here, or forward a port to here. */
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { HttpHandler, HttpRequest } from "@flotilla/http";

@@ -29,6 +29,7 @@ export interface IngestOptions {
   readonly onComplete: (from: "snapshot" | "stream", position: number) => void;
 }
 
+type Comparison = Pick<Synced, "publisher" | "position"> & { readonly differing: Promise<readonly string[]> };
 type Mismatch = Pick<Synced, "publisher" | "position"> & { readonly topics: readonly string[] };
 type Synced = Extract<SubscriberItem, { readonly kind: "synced" }>;
 
@@ -175,14 +176,17 @@ export class Ingest {
     // so a snapshot is not.
     this.#options.source.apply([], position, this.#ownCause(publisher));
     const differing = this.#digestCheck.differing(publisher, digests);
-    this.#comparing = this.#comparing.then(async () => {
-      try {
-        const topics = await differing;
-        if (topics.length > 0) await this.#turns.take(() => this.#repair(bus, { publisher, topics, position }));
-      } catch (error) {
-        this.#options.log.error("digests cannot be compared", { publisher, error });
-      }
-    });
+    this.#comparing = this.#repairAfter(this.#comparing, bus, { publisher, position, differing });
+  }
+
+  /** `before` never rejects. The two are awaited together, so that a comparison that fails early is not left without a handler. */
+  async #repairAfter(before: Promise<void>, bus: Bus, { publisher, position, differing }: Comparison): Promise<void> {
+    try {
+      const [topics] = await Promise.all([differing, before]);
+      if (topics.length > 0) await this.#turns.take(() => this.#repair(bus, { publisher, topics, position }));
+    } catch (error) {
+      this.#options.log.error("digests cannot be compared", { publisher, error });
+    }
   }
 
   /** Nothing is applied meanwhile. What was lost on its way after the last change that came lies before the mark's place. */

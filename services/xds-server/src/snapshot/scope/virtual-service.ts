@@ -114,7 +114,7 @@ export const unknownDestinations = query<readonly string[], VirtualServiceName>(
 );
 
 /**
- * Whoever may write a VirtualService in any namespace decides where the mesh's calls of a host go (ISTIO-SECURITY-2026-002). What the root
+ * An author of VirtualServices in any namespace decides where the mesh's calls of a host go (ISTIO-SECURITY-2026-002). What the root
  * namespace routes is the administrator's.
  */
 function reportForeignHosts(view: View, config: Config<VirtualService>): void {

@@ -61,7 +61,7 @@ export interface ActionContext {
 
 export function routeAction(route: HTTPRoute, context: ActionContext): RouteAction {
   const { retries, timeout, rewrite } = route;
-  const hashes = weighty(route.route).flatMap(({ destination }) => known(destination, context)?.hash ?? []);
+  const hashes = weighty(route.route).flatMap(({ destination }) => knownDestination(destination, context)?.hash ?? []);
   // A retry would break the affinity that a hash gives; several destinations give none.
   const avoidsPreviousHosts = hashes.length === 0 || route.route.length > 1;
   const retry = retryPolicy(retries ?? context.defaultRetries, avoidsPreviousHosts);
@@ -116,12 +116,15 @@ export function destinationCluster(
   return clusterName("outbound", port, destination.subset, hostname);
 }
 
-function known(destination: Destination | undefined, { destinations }: ActionContext): KnownDestination | undefined {
+export function knownDestination(
+  destination: Destination | undefined,
+  { destinations }: Pick<ActionContext, "destinations">,
+): KnownDestination | undefined {
   return destination && destinations.get(destination);
 }
 
 function clusterOf(destination: Destination | undefined, context: ActionContext): string {
-  return known(destination, context)?.cluster ?? "";
+  return knownDestination(destination, context)?.cluster ?? "";
 }
 
 function singleAuthority(routes: readonly HTTPRouteDestination[]): string {

@@ -11,6 +11,7 @@ import {
   type ActionContext,
   type HeaderMutations,
   headerMutations,
+  knownDestination,
   routeAction,
   singleDestinationHeaders,
   weighty,
@@ -139,11 +140,11 @@ function configMetadata({ namespace, name }: ConfigKey) {
   return { filterMetadata: { istio: { config } } };
 }
 
-function perFilterConfig(http: HTTPRoute, { destinations, extraOf }: RouteContext): { [filter: string]: Any } {
+function perFilterConfig(http: HTTPRoute, context: RouteContext): { [filter: string]: Any } {
   const { fault, corsPolicy: cors, route } = http;
-  const extra = extraOf(http.name);
+  const extra = context.extraOf(http.name);
   const [ofService] = weighty(route).flatMap(
-    ({ destination }) => (destination && destinations.get(destination)?.session) ?? [],
+    ({ destination }) => knownDestination(destination, context)?.session ?? [],
   );
   const session = extra?.session === undefined ? ofService : sessionOfRoutes(routeSession(extra.session));
   return {

@@ -5,21 +5,30 @@
  * All scopes of a proxy are one set, so that one route configuration alone can have them. It has none where a host cannot be the key of a
  * scope, which is compared as a whole text (wildcards), nor where EnvoyFilters change it.
  */
-import type { Branded } from "@flotilla/model";
+import { type TextOf, textCodec } from "@flotilla/model";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import type { Target } from "../../encode/generator.ts";
 import { routePatching } from "../../select/patching.ts";
 import { parseRouterHost, type RouterHostText, routerHostPlan } from "./virtual-host-plan.ts";
 
-/** The name of the route configuration, a host, and the text of its virtual host's plan: no resource depends on the whole plan. */
-type ScopeText = Branded<"Scope">;
-
-export interface ScopeTarget extends Target {
-  readonly host: string;
+/** The plan of one virtual host and not of all: a scope depends on nothing else. */
+interface Scope {
   readonly routeName: string;
+  readonly host: string;
   readonly virtualHost: RouterHostText;
 }
+
+const scopeText = textCodec<"Scope", Scope & Readonly<Record<string, string>>>("Scope", " ", [
+  "routeName",
+  "host",
+  "virtualHost",
+]);
+type ScopeText = TextOf<typeof scopeText>;
+
+export type ScopeTarget = Target & Scope;
+
+const patching = routePatching("scoped router");
 
 /** Undefined: every route configuration is sent whole. The largest of those that can be cut. */
 export const scopedRouteName = query<string | undefined>("scoped-route-name", (view) => {
@@ -28,17 +37,15 @@ export const scopedRouteName = query<string | undefined>("scoped-route-name", (v
   let found: string | undefined;
   for (const name of view.read(mergedGateways).routes.keys()) {
     const hosts = view.read(routerHostPlan, name);
-    if (hosts.length <= most || hosts.some(isNoKey) || patching.changes(view, name) !== undefined) continue;
+    if (hosts.length <= most || !hosts.every(isKey) || patching.changes(view, name) !== undefined) continue;
     [most, found] = [hosts.length, name];
   }
   return found;
 });
 
-const patching = routePatching("scoped router");
-
-/** Wildcards, and IPv6 addresses, which hold the colon that ends the host. */
-function isNoKey(text: RouterHostText): boolean {
-  return /"[*[]/.test(text.slice(0, text.indexOf('"routes":')));
+/** Neither wildcards, nor IPv6 addresses, which hold the colon that ends the host. */
+function isKey(text: RouterHostText): boolean {
+  return parseRouterHost(text).domains.every((domain) => !/^[*[]/.test(domain));
 }
 
 export const scopeTexts = query<readonly ScopeText[]>("scope-texts", (view) => {
@@ -46,17 +53,18 @@ export const scopeTexts = query<readonly ScopeText[]>("scope-texts", (view) => {
   if (routeName === undefined) return [];
   return view
     .read(routerHostPlan, routeName)
-    .flatMap((text) =>
-      parseRouterHost(text).domains.map((host) => `${routeName} ${host.toLowerCase()} ${text}` as ScopeText),
+    .flatMap((virtualHost) =>
+      parseRouterHost(virtualHost).domains.map((domain) =>
+        scopeText.write({ routeName, host: domain.toLowerCase(), virtualHost }),
+      ),
     );
 });
 
 export function scopeTarget(view: View, text: string): ScopeTarget {
-  return view.read(targetOf, text);
+  return view.read(targetOf, text as ScopeText);
 }
 
-const targetOf = query<ScopeTarget, string>("scope-target", (_, text) => {
-  const [routeName = "", host = ""] = text.split(" ", 2);
-  const virtualHost = text.slice(routeName.length + host.length + 2) as RouterHostText;
-  return { name: `${routeName}/${host}`, host, routeName, virtualHost };
+const targetOf = query<ScopeTarget, ScopeText>("scope-target", (_, text) => {
+  const scope = scopeText.read(text);
+  return { ...scope, name: `${scope.routeName}/${scope.host}` };
 });

@@ -30,7 +30,9 @@ export {
   type KubeObject,
   type OwnerReference,
   objectKey,
+  withoutNulls,
 } from "./config/kube-object.ts";
+export { checkKubeObject } from "./config/kube-object-shape.ts";
 export { isEmptySelector, type LabelSelector, matchesSelector } from "./config/label-selector.ts";
 export { type Labels, matchesLabels } from "./config/selector.ts";
 export {
@@ -57,6 +59,7 @@ export {
   type EndpointsKey,
   endpointsKeyText,
   parseShard,
+  totalWeight,
 } from "./endpoint/endpoint.ts";
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
 export { isObject, ownValue } from "./json/own-value.ts";

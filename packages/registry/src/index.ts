@@ -5,7 +5,6 @@ export {
   consulKeyText,
   consulOrigin,
 } from "./consul.ts";
-export { checkKubeObject, type KubeFinding } from "./kube-check.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
 export { registryKinds } from "./registry/apply-object.ts";
 export { ClusterRegistries } from "./registry/clusters.ts";

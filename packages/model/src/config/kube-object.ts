@@ -46,3 +46,16 @@ export function creationTimeMs({ metadata }: KubeObject): number {
   const time = metadata.creationTimestamp === undefined ? Number.NaN : Date.parse(metadata.creationTimestamp);
   return Number.isNaN(time) ? 0 : time;
 }
+
+/** Null stands for absent in the Kubernetes API. The object itself where it has none. */
+export function withoutNulls<Value>(value: Value): Value {
+  if (Array.isArray(value)) {
+    const items = value.filter((item) => item !== null).map(withoutNulls);
+    return items.length === value.length && items.every((item, i) => item === value[i]) ? value : (items as Value);
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value);
+  const kept = entries.filter(([, item]) => item !== null).map(([name, item]) => [name, withoutNulls(item)] as const);
+  const same = kept.length === entries.length && kept.every(([, item], i) => item === entries[i]?.[1]);
+  return same ? value : (Object.fromEntries(kept) as Value);
+}

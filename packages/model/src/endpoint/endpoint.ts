@@ -38,6 +38,11 @@ export interface Endpoint {
   readonly definedBy?: string;
 }
 
+/** Of endpoints that are chosen by their weights. */
+export function totalWeight(endpoints: readonly Pick<Endpoint, "weight">[]): number {
+  return endpoints.reduce((sum, { weight }) => sum + Math.max(weight, 1), 0);
+}
+
 /** The endpoints of one service in one shard, replaced or dropped as a whole. */
 export interface EndpointsKey {
   /** `registry/cluster`. */

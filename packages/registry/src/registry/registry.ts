@@ -10,6 +10,7 @@ import {
   objectKey,
   type Service,
   serviceHostname,
+  withoutNulls,
 } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
 import {
@@ -22,7 +23,6 @@ import { clusterSetDomain } from "../convert/kubernetes-service.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
 import type { KubeService } from "../kube.ts";
-import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
 import {
   applyEntry,

@@ -1,7 +1,7 @@
 /** The objects of one cluster that are known: new objects are yielded, what is wrong with an object is kept beside it. */
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
-import type { KubeObject } from "@flotilla/model";
-import { checkKubeObject, type ObjectChange } from "@flotilla/registry";
+import { checkKubeObject, type KubeObject } from "@flotilla/model";
+import type { ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
 import { type ClusterEvent, type FollowedKind, nameOf } from "./cluster-connection.ts";
 

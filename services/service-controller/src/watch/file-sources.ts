@@ -1,8 +1,8 @@
 /**
  * Sources on disk: a directory of Kubernetes objects, and one YAML file of services and endpoints (docs/registry-file.md).
  */
-import { apiGroup, ownValue } from "@flotilla/model";
-import { checkKubeObject, type RegistryInput, registryKinds } from "@flotilla/registry";
+import { apiGroup, checkKubeObject, ownValue } from "@flotilla/model";
+import { type RegistryInput, registryKinds } from "@flotilla/registry";
 import { type Admission, directorySource, documentSource, type SourceChange } from "@flotilla/sources";
 import type { InputGroup, InputSource } from "./input-source.ts";
 

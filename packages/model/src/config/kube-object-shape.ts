@@ -1,5 +1,6 @@
-/** Do the fields that the registry reads have the types it counts on? An API server checks that; a file does not. */
-import { apiGroup, type KubeObject, ownValue } from "@flotilla/model";
+/** The types of those fields of Kubernetes objects from which services and endpoints are made. An API server checks them; a file does not. */
+import { ownValue } from "../json/own-value.ts";
+import { apiGroup, type KubeObject } from "./kube-object.ts";
 
 /** A field whose type is not the one that Kubernetes documents. */
 export interface KubeFinding {
@@ -128,17 +129,4 @@ function isOf(shape: "text" | "number" | "flag" | "number or text", value: unkno
   const type = typeof value;
   if (shape === "flag") return type === "boolean";
   return (shape.includes("text") && type === "string") || (shape.includes("number") && type === "number");
-}
-
-/** Null stands for absent in the Kubernetes API. The object itself where it has none. */
-export function withoutNulls<Value>(value: Value): Value {
-  if (Array.isArray(value)) {
-    const items = value.filter((item) => item !== null).map(withoutNulls);
-    return items.length === value.length && items.every((item, i) => item === value[i]) ? value : (items as Value);
-  }
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value);
-  const kept = entries.filter(([, item]) => item !== null).map(([name, item]) => [name, withoutNulls(item)] as const);
-  const same = kept.length === entries.length && kept.every(([, item], i) => item === entries[i]?.[1]);
-  return same ? value : (Object.fromEntries(kept) as Value);
 }

@@ -25,4 +25,15 @@ export { isJsonObject } from "./map-json-anys.ts";
 export { type MergeOptions, merge } from "./merge.ts";
 export { fieldSize, Parts, textBytes } from "./parts.ts";
 export { registry } from "./registry.ts";
-export { debugTypeUrl, pack, type TypeUrl, typeNameOf, typeUrl, typeUrlOf, unpack, unpackAs } from "./type-url.ts";
+export {
+  debugTypeUrl,
+  isDebugType,
+  pack,
+  shortName,
+  type TypeUrl,
+  typeNameOf,
+  typeUrl,
+  typeUrlOf,
+  unpack,
+  unpackAs,
+} from "./type-url.ts";

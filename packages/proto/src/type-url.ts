@@ -29,6 +29,31 @@ export const typeUrl = {
 /** What the debug interface answers is asked for as this, or as this followed by `/` and a name. */
 export const debugTypeUrl = "istio.io/debug";
 
+/** Each request is a question of its own: answered once, no acknowledgement expected, nothing pushed. */
+export function isDebugType(url: TypeUrl): boolean {
+  return url === debugTypeUrl || url.startsWith(`${debugTypeUrl}/`);
+}
+
+const shortNames = new Map<string, string>([
+  [typeUrl.cluster, "cds"],
+  [typeUrl.endpoint, "eds"],
+  [typeUrl.listener, "lds"],
+  [typeUrl.route, "rds"],
+  [typeUrl.scopedRoute, "srds"],
+  [typeUrl.secret, "sds"],
+  [typeUrl.extensionConfig, "ecds"],
+  [typeUrl.nameTable, "nds"],
+  [typeUrl.proxyConfig, "pcds"],
+  [typeUrl.address, "wds"],
+  [typeUrl.workload, "wds"],
+  [typeUrl.authorization, "wads"],
+]);
+
+/** For labels of metrics and logs: a closed set, whatever clients ask for. */
+export function shortName(url: TypeUrl): string {
+  return shortNames.get(url) ?? (isDebugType(url) ? "debug" : "other");
+}
+
 /** A type URL of xDS: one of the table, `istio.io/debug/…`, or `group/version/Kind` of MCP. */
 export type TypeUrl = string;
 

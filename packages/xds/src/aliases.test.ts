@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { decode, typeUrl as types } from "@flotilla/proto";
 import { DeltaDiscoveryResponseSchema } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
-import { Bodies, type Resource, type ResourceSet } from "./message-body.ts";
+import { Bodies, encodeDeltaBody } from "./message-body.ts";
+import type { Resource, ResourceSet } from "./resource-set.ts";
 import { newStream, step, takeTurn } from "./stream-state.ts";
 import type { StreamState } from "./stream-types.ts";
 import { resource, setOf } from "./testing/fixtures.ts";
-import { encodeDeltaBody } from "./wire.ts";
 
 function workload(uid: string, content: string, ...aliases: readonly string[]): Resource {
   return { ...resource(types.address, uid, content), aliases };

@@ -1,13 +1,10 @@
 /**
- * What one message carries, without version and nonce: streams that need the same share the object.
- * What there is to send of one type: immutable, so that streams compare and share it by identity.
+ * What one message carries, without version and nonce: streams that need the same share the object and its bytes. These are put
+ * together from as little of the format as they need, since bytes of resources are never decoded or encoded again.
  */
 import { checksum } from "@flotilla/model";
-import { typeUrl as types } from "@flotilla/proto";
-import { type Resource, SlicedResources } from "./sliced-resources.ts";
-import { rulesOf } from "./type-rules.ts";
-
-export type { Resource } from "./sliced-resources.ts";
+import { fieldSize, Parts, textBytes, typeUrl as types } from "@flotilla/proto";
+import { diffSets, type Resource, type ResourceSet, type SetDiff } from "./resource-set.ts";
 
 export interface MessageBody {
   readonly typeUrl: string;
@@ -120,67 +117,6 @@ function memo<Key extends object, Value>(cache: WeakMap<Key, Value>, key: Key, m
   return value;
 }
 
-export interface ResourceSet {
-  readonly typeUrl: string;
-  /** A hash of the names and versions in it. */
-  readonly version: string;
-  /** In the order in which they are sent. */
-  readonly byName: ReadonlyMap<string, Resource>;
-}
-
-const aliasIndexes = new WeakMap<ResourceSet, ReadonlyMap<string, readonly Resource[]>>();
-
-/** What a set has for a name that a client asks for. */
-export function resourcesFor(set: ResourceSet, name: string): readonly Resource[] {
-  const own = set.byName.get(name);
-  if (own !== undefined || rulesOf(set.typeUrl).aliased !== true) return own === undefined ? [] : [own];
-  return memo(aliasIndexes, set, () => aliasIndex(set)).get(name) ?? [];
-}
-
-function aliasIndex({ byName }: ResourceSet): ReadonlyMap<string, readonly Resource[]> {
-  const pairs = [...byName.values()].flatMap((resource) =>
-    (resource.aliases ?? []).map((alias) => [alias, resource] as const),
-  );
-  const groups = Map.groupBy(pairs, ([alias]) => alias);
-  return new Map([...groups].map(([alias, found]) => [alias, found.map(([, resource]) => resource)]));
-}
-
-export interface SetDiff {
-  /** New or with another version, in the order of the later set. */
-  readonly changed: readonly Resource[];
-  /** Names that the later set no longer has. */
-  readonly removed: readonly string[];
-}
-
-/** `before`: the version of each name the client has. */
-export function diffVersions(before: ReadonlyMap<string, { readonly version: string }>, after: ResourceSet): SetDiff {
-  const changed: Resource[] = [];
-  for (const resource of after.byName.values()) {
-    if (before.get(resource.name)?.version !== resource.version) changed.push(resource);
-  }
-  const removed: string[] = [];
-  for (const name of before.keys()) if (!after.byName.has(name)) removed.push(name);
-  return { changed, removed };
-}
-
-function diffSets({ byName: before }: ResourceSet, after: ResourceSet): SetDiff {
-  const { byName } = after;
-  if (!(before instanceof SlicedResources && byName instanceof SlicedResources)) return diffVersions(before, after);
-  const { fresh, gone } = byName.differingFrom(before);
-  const now = new Map(fresh.map(({ name, version }) => [name, version]));
-  const old = new Map(gone.map(({ name, version }) => [name, version]));
-  const changed: Resource[] = [];
-  const removed: string[] = [];
-  for (const name of new Set([...now.keys(), ...old.keys()])) {
-    if (now.get(name) === old.get(name)) continue;
-    // Patches may give one name to several resources: another one may stand in a slice that stayed, and count.
-    const resource = byName.get(name);
-    if (resource === undefined) removed.push(name);
-    else if (before.get(name)?.version !== resource.version) changed.push(resource);
-  }
-  return { changed, removed };
-}
-
 /** The same objects for the same two sets: what streams share is computed once. */
 class DiffCache {
   readonly #byTarget = new WeakMap<ResourceSet, WeakMap<ResourceSet, SetDiff>>();
@@ -198,4 +134,76 @@ class DiffCache {
     }
     return diff;
   };
+}
+
+/** A ControlPlane message with its identifier, or nothing. */
+function controlPlane(parts: Parts, field: number, identifier: string): Parts {
+  if (identifier === "") return parts;
+  const text = textBytes(identifier);
+  return parts.open(field, fieldSize(1, text.length)).bytes(1, text);
+}
+
+/** Fields of DeltaDiscoveryResponse and its Resource. */
+const deltaField = { systemVersion: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6, controlPlane: 7 } as const;
+const resourceField = { version: 1, resource: 2, name: 3, aliases: 4 } as const;
+const any = { typeUrl: 1, value: 2 } as const;
+
+/** All but version and nonce: the part that streams share. */
+export function encodeDeltaBody({ typeUrl, resources, removed }: MessageBody): Uint8Array {
+  const parts = new Parts();
+  const urls = new Map<string, Uint8Array>();
+  for (const { name, version, typeUrl: own, bytes, aliases = [] } of resources) {
+    let url = urls.get(own);
+    if (url === undefined) {
+      url = textBytes(own);
+      urls.set(own, url);
+    }
+    const nameText = textBytes(name);
+    const versionText = textBytes(version);
+    const aliasTexts = aliases.map(textBytes);
+    const wrapped = fieldSize(any.typeUrl, url.length) + fieldSize(any.value, bytes.length);
+    const size =
+      fieldSize(resourceField.version, versionText.length) +
+      fieldSize(resourceField.resource, wrapped) +
+      fieldSize(resourceField.name, nameText.length) +
+      aliasTexts.reduce((sum, { length }) => sum + fieldSize(resourceField.aliases, length), 0);
+    parts.open(deltaField.resources, size);
+    parts.bytes(resourceField.version, versionText);
+    parts.open(resourceField.resource, wrapped).bytes(any.typeUrl, url).bytes(any.value, bytes);
+    parts.bytes(resourceField.name, nameText);
+    for (const alias of aliasTexts) parts.bytes(resourceField.aliases, alias);
+  }
+  for (const name of removed) parts.text(deltaField.removed, name);
+  return parts.text(deltaField.typeUrl, typeUrl).finish();
+}
+
+/** `server`: who answers, in the words that clients show. */
+export function encodeDeltaTail(version: string, nonce: string, server = ""): Uint8Array {
+  const parts = new Parts().text(deltaField.systemVersion, version).text(deltaField.nonce, nonce);
+  return controlPlane(parts, deltaField.controlPlane, server).finish();
+}
+
+/** Fields of DiscoveryResponse. */
+const sotwField = { version: 1, resources: 2, typeUrl: 4, nonce: 5, controlPlane: 6 } as const;
+
+/** All but version and nonce: the part that streams share. Fields of a message may come in any order. */
+export function encodeSotwBody({ typeUrl, resources }: MessageBody): Uint8Array {
+  const parts = new Parts();
+  const urls = new Map<string, Uint8Array>();
+  for (const { typeUrl: own, bytes } of resources) {
+    let url = urls.get(own);
+    if (url === undefined) {
+      url = textBytes(own);
+      urls.set(own, url);
+    }
+    parts.open(sotwField.resources, fieldSize(any.typeUrl, url.length) + fieldSize(any.value, bytes.length));
+    parts.bytes(any.typeUrl, url).bytes(any.value, bytes);
+  }
+  return parts.text(sotwField.typeUrl, typeUrl).finish();
+}
+
+/** `server`: who answers, in the words that clients show. */
+export function encodeSotwTail(version: string, nonce: string, server = ""): Uint8Array {
+  const parts = new Parts().text(sotwField.version, version).text(sotwField.nonce, nonce);
+  return controlPlane(parts, sotwField.controlPlane, server).finish();
 }

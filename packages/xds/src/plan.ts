@@ -4,15 +4,8 @@
  */
 import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
-import {
-  absentResource,
-  type Bodies,
-  diffVersions,
-  type MessageBody,
-  type Resource,
-  type ResourceSet,
-  resourcesFor,
-} from "./message-body.ts";
+import { absentResource, type Bodies, type MessageBody } from "./message-body.ts";
+import { diffVersions, type Resource, type ResourceSet, resourcesFor } from "./resource-set.ts";
 import { isAnswer, type StreamState, type TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { rulesOf } from "./type-rules.ts";

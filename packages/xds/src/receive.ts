@@ -1,6 +1,6 @@
 /** Requests of either form: what they want of a type, and what they say of the messages before. */
 
-import { typeUrl as types } from "@flotilla/proto";
+import { isDebugType, typeUrl as types } from "@flotilla/proto";
 import type { MessageBody } from "./message-body.ts";
 import { type ClientRequest, type DeltaRequest, isDelta, type SotwRequest } from "./request.ts";
 import {
@@ -23,11 +23,12 @@ import {
   sameSubscription,
   sotwSubscription,
 } from "./subscription.ts";
-import { healthType, isDebugType, rulesOf } from "./type-rules.ts";
+import { rulesOf } from "./type-rules.ts";
 
 export function receive(state: StreamState, request: ClientRequest): Step {
   const { typeUrl, nonce, error } = request;
-  if (typeUrl === healthType) {
+  // Requests only; never answered, never remembered.
+  if (typeUrl === types.healthInformation) {
     return [state, [{ type: "health", healthy: error === undefined, message: error?.message ?? "" }]];
   }
   if (isDebugType(typeUrl)) {

@@ -1,4 +1,5 @@
-/** Requests of both forms as the state machine reads them. */
+/** Requests of both forms, as the state machine reads them. */
+import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 
 interface CommonRequest {
   readonly typeUrl: string;
@@ -30,4 +31,23 @@ export type ClientRequest = SotwRequest | DeltaRequest;
 
 export function isDelta(request: ClientRequest): request is DeltaRequest {
   return "subscribe" in request;
+}
+
+export function readDeltaRequest(request: DeltaDiscoveryRequest): DeltaRequest {
+  const { typeUrl, responseNonce, errorDetail, initialResourceVersions } = request;
+  const error = errorDetail && { code: errorDetail.code, message: errorDetail.message };
+  const held = new Map(Object.entries(initialResourceVersions).map(([name, version]) => [name, { version }]));
+  const { resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe } = request;
+  return { typeUrl, nonce: responseNonce, error, subscribe, unsubscribe, held };
+}
+
+export function readSotwRequest({
+  typeUrl,
+  resourceNames,
+  versionInfo,
+  responseNonce,
+  errorDetail,
+}: DiscoveryRequest): SotwRequest {
+  const error = errorDetail && { code: errorDetail.code, message: errorDetail.message };
+  return { typeUrl, nonce: responseNonce, error, names: resourceNames, version: versionInfo };
 }

@@ -3,9 +3,9 @@
  * and shared by the others, object and all. Thousands of streams with equal views then cost a look-up each, in time and memory.
  */
 
-import type { ResourceSet } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import { type ClientRequest, isDelta } from "./request.ts";
+import type { ResourceSet } from "./resource-set.ts";
 import { step, type Turn, type TurnOptions, takeTurn, withInternedNames } from "./stream-state.ts";
 import type { Step, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
 import type { NameSet, Subscription } from "./subscription.ts";

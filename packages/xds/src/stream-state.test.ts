@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl as types } from "@flotilla/proto";
-import type { ResourceSet } from "./message-body.ts";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ClientRequest, DeltaRequest, SotwRequest } from "./request.ts";
+import type { ResourceSet } from "./resource-set.ts";
 import { newStream, step, takeTurn } from "./stream-state.ts";
 import type { Effect, StreamState } from "./stream-types.ts";
 import { contentOf, resourceSet, setOf } from "./testing/fixtures.ts";

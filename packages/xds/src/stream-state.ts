@@ -8,9 +8,10 @@
  */
 import { typeUrl as types } from "@flotilla/proto";
 import { isEdsCluster } from "./eds-cluster.ts";
-import type { Bodies, MessageBody, ResourceSet } from "./message-body.ts";
+import type { Bodies, MessageBody } from "./message-body.ts";
 import { effectiveSet, type Form, plan } from "./plan.ts";
 import { receive } from "./receive.ts";
+import type { ResourceSet } from "./resource-set.ts";
 import {
   isAnswer,
   markStale,

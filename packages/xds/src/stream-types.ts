@@ -1,6 +1,7 @@
 /** The state of a stream, what happens to it, and what it has to send. */
-import type { MessageBody, ResourceSet } from "./message-body.ts";
+import type { MessageBody } from "./message-body.ts";
 import type { ClientRequest } from "./request.ts";
+import type { ResourceSet } from "./resource-set.ts";
 import { noNames, type Subscription } from "./subscription.ts";
 
 export interface StreamState {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl as types } from "@flotilla/proto";
-import type { ResourceSet } from "./message-body.ts";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
+import type { ResourceSet } from "./resource-set.ts";
 import { newStream, step, takeTurn } from "./stream-state.ts";
 import type { StreamState } from "./stream-types.ts";
 import { resourceSet, setOf } from "./testing/fixtures.ts";

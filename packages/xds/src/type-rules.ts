@@ -14,16 +14,6 @@ export interface TypeRules {
   readonly aliased?: boolean;
 }
 
-/** Requests only; never answered, never remembered. */
-export const healthType = typeUrl.healthInformation;
-
-const debugPrefix = "istio.io/debug";
-
-/** Each request is a question of its own: answered once, no acknowledgement expected, nothing pushed. */
-export function isDebugType(url: string): boolean {
-  return url === debugPrefix || url.startsWith(`${debugPrefix}/`);
-}
-
 const ordered = [
   typeUrl.cluster,
   typeUrl.endpoint,
@@ -48,24 +38,4 @@ for (const url of [typeUrl.address, typeUrl.workload]) rules.set(url, { ...rules
 
 export function rulesOf(url: string): TypeRules {
   return rules.get(url) ?? rest;
-}
-
-const shortNames = new Map<string, string>([
-  [typeUrl.cluster, "cds"],
-  [typeUrl.endpoint, "eds"],
-  [typeUrl.listener, "lds"],
-  [typeUrl.route, "rds"],
-  [typeUrl.scopedRoute, "srds"],
-  [typeUrl.secret, "sds"],
-  [typeUrl.extensionConfig, "ecds"],
-  [typeUrl.nameTable, "nds"],
-  [typeUrl.proxyConfig, "pcds"],
-  [typeUrl.address, "wds"],
-  [typeUrl.workload, "wds"],
-  [typeUrl.authorization, "wads"],
-]);
-
-/** For labels of metrics and logs: a closed set, whatever clients ask for. */
-export function shortName(url: string): string {
-  return shortNames.get(url) ?? (isDebugType(url) ? "debug" : "other");
 }

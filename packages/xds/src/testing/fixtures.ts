@@ -2,7 +2,7 @@
 
 import { checksum } from "@flotilla/model";
 import { Parts, typeUrl as types } from "@flotilla/proto";
-import type { Resource, ResourceSet } from "../message-body.ts";
+import type { Resource, ResourceSet } from "../resource-set.ts";
 import { rulesOf } from "../type-rules.ts";
 
 /** Name in field 1 as Envoy's resources have it; clusters say in field 2 that they take endpoints by EDS. */

@@ -7,20 +7,15 @@ import {
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import type { ClientState } from "../client/client-state.ts";
 import { readResponse, writeRequest } from "../client/response.ts";
-import type { Bodies, MessageBody, ResourceSet } from "../message-body.ts";
+import type { Bodies, MessageBody } from "../message-body.ts";
+import { encodeDeltaBody, encodeDeltaTail, encodeSotwBody, encodeSotwTail } from "../message-body.ts";
 import type { ClientRequest } from "../request.ts";
+import { readDeltaRequest, readSotwRequest } from "../request.ts";
+import type { ResourceSet } from "../resource-set.ts";
 import { SharedStates } from "../sharing.ts";
 import { newStream } from "../stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "../stream-types.ts";
 import { type NameSetKey, nameSet, namesOfKey } from "../subscription.ts";
-import {
-  encodeDeltaBody,
-  encodeDeltaTail,
-  encodeSotwBody,
-  encodeSotwTail,
-  readDeltaRequest,
-  readSotwRequest,
-} from "../wire.ts";
 
 export interface LoopbackOptions {
   readonly client: ClientState;

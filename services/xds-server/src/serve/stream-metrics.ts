@@ -1,6 +1,7 @@
 /** What the streams count; names that other tools rely on are istiod's. */
+
+import { shortName } from "@flotilla/proto";
 import { latencyBuckets, type Metrics } from "@flotilla/runtime";
-import { shortName } from "@flotilla/xds";
 import type { DeliveryMetrics } from "./deliveries.ts";
 
 export interface StreamMetrics extends DeliveryMetrics {

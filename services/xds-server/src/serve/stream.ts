@@ -2,6 +2,7 @@
  * One stream: the state machine of packages/xds and one writer. A message is written only when the one
  * before has left for the network, so a client that does not read costs one message and a note of what is due.
  */
+import { shortName } from "@flotilla/proto";
 import { type CallStatus, frameHeadBytes } from "@flotilla/raw-grpc";
 import type { Logger } from "@flotilla/runtime";
 import {
@@ -15,7 +16,6 @@ import {
   type StreamEvent,
   type StreamState,
   type Subscription,
-  shortName,
   type TurnMessage,
 } from "@flotilla/xds";
 import type { Pushable, Urgency } from "../push/push-queue.ts";

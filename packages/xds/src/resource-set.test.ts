@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkProperty, fc } from "@flotilla/testkit";
-import { Bodies, diffVersions, type Resource, type ResourceSet } from "./message-body.ts";
-import { ResourceSlice, SlicedResources } from "./sliced-resources.ts";
+import { Bodies } from "./message-body.ts";
+import { diffVersions, type Resource, type ResourceSet, ResourceSlice, SlicedResources } from "./resource-set.ts";
 
 const typeUrl = "type.googleapis.com/test";
 

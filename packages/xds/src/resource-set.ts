@@ -1,7 +1,9 @@
 /**
- * The resources of a set that is made of slices. Sets that follow each other share most slices, so that making one and finding what
- * differs cost the slices and not the resources: a mesh of 12,000 workloads changes one at a time.
+ * What there is to send of one type: immutable, so that streams compare and share it by identity. Sets made of slices that follow each
+ * other share most of them, so that making one and finding what differs cost the slices and not the resources: a mesh of 12,000
+ * workloads changes one at a time.
  */
+import { rulesOf } from "./type-rules.ts";
 
 /** One resource as it travels: its bytes once, its version a hash of them. */
 export interface Resource {
@@ -14,6 +16,14 @@ export interface Resource {
   readonly bytes: Uint8Array;
   /** Other names by which clients may ask for it; they follow from the contents. */
   readonly aliases?: readonly string[];
+}
+
+export interface ResourceSet {
+  readonly typeUrl: string;
+  /** A hash of the names and versions in it. */
+  readonly version: string;
+  /** In the order in which they are sent. */
+  readonly byName: ReadonlyMap<string, Resource>;
 }
 
 export class ResourceSlice {
@@ -98,4 +108,62 @@ export class SlicedResources implements ReadonlyMap<string, Resource> {
     }
     return this.#table;
   }
+}
+
+const aliasIndexes = new WeakMap<ResourceSet, ReadonlyMap<string, readonly Resource[]>>();
+
+/** What a set has for a name that a client asks for. */
+export function resourcesFor(set: ResourceSet, name: string): readonly Resource[] {
+  const own = set.byName.get(name);
+  if (own !== undefined || rulesOf(set.typeUrl).aliased !== true) return own === undefined ? [] : [own];
+  return aliasIndex(set).get(name) ?? [];
+}
+
+function aliasIndex(set: ResourceSet): ReadonlyMap<string, readonly Resource[]> {
+  const known = aliasIndexes.get(set);
+  if (known !== undefined) return known;
+  const pairs = [...set.byName.values()].flatMap((resource) =>
+    (resource.aliases ?? []).map((alias) => [alias, resource] as const),
+  );
+  const groups = Map.groupBy(pairs, ([alias]) => alias);
+  const index = new Map([...groups].map(([alias, found]) => [alias, found.map(([, resource]) => resource)]));
+  aliasIndexes.set(set, index);
+  return index;
+}
+
+export interface SetDiff {
+  /** New or with another version, in the order of the later set. */
+  readonly changed: readonly Resource[];
+  /** Names that the later set no longer has. */
+  readonly removed: readonly string[];
+}
+
+/** `before`: the version of each name the client has. */
+export function diffVersions(before: ReadonlyMap<string, { readonly version: string }>, after: ResourceSet): SetDiff {
+  const changed: Resource[] = [];
+  for (const resource of after.byName.values()) {
+    if (before.get(resource.name)?.version !== resource.version) changed.push(resource);
+  }
+  const removed: string[] = [];
+  for (const name of before.keys()) if (!after.byName.has(name)) removed.push(name);
+  return { changed, removed };
+}
+
+/** Looks at the slices that differ where both sets are made of slices. */
+export function diffSets({ byName: before }: ResourceSet, after: ResourceSet): SetDiff {
+  const { byName } = after;
+  if (!(before instanceof SlicedResources && byName instanceof SlicedResources)) return diffVersions(before, after);
+  const { fresh, gone } = byName.differingFrom(before);
+  const now = new Map(fresh.map(({ name, version }) => [name, version]));
+  const old = new Map(gone.map(({ name, version }) => [name, version]));
+  const changed: Resource[] = [];
+  const removed: string[] = [];
+  for (const name of new Set([...now.keys(), ...old.keys()])) {
+    if (now.get(name) === old.get(name)) continue;
+    // Patches may give one name to several resources: another one may stand in a slice that stayed, and count.
+    const resource = byName.get(name);
+    if (resource === undefined) removed.push(name);
+    else if (before.get(name)?.version !== resource.version) changed.push(resource);
+  }
+  return { changed, removed };
 }

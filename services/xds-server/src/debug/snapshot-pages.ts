@@ -4,7 +4,7 @@ import { type Proxy, parseNode } from "@flotilla/model";
 import { type JsonObject, toJson } from "@flotilla/proto";
 import { SidecarSchema } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import type { Core } from "../app/core.ts";
-import { networkGateways } from "../snapshot/scope/discoverable-endpoints.ts";
+import { networkGateways } from "../snapshot/scope/network-gateways.ts";
 import { sidecarOf } from "../snapshot/scope/sidecar.ts";
 import { visibleServices } from "../snapshot/scope/sidecar-scope.ts";
 import { query } from "../snapshot/view.ts";

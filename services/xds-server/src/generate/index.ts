@@ -13,7 +13,7 @@ import { routerClusters } from "./router/clusters.ts";
 import { routerListeners } from "./router/listeners.ts";
 import { routerRoutes } from "./router/routes.ts";
 import { routerScopedRoutes } from "./router/scoped-routes.ts";
-import { clusterTarget } from "./select/cluster-names.ts";
+import { clusterTarget } from "./select/cluster-target.ts";
 import { loadAssignmentsOf } from "./select/load-assignments.ts";
 import { sidecarClusters } from "./sidecar/clusters.ts";
 import { sidecarListeners } from "./sidecar/listeners.ts";

@@ -38,12 +38,16 @@ export function query<Result, Arg extends QueryArg = undefined>(
 }
 
 export class View {
-  readonly proxy: ProxyAnswers;
   readonly #context: Context<Subject>;
+  #proxy: ProxyAnswers | undefined;
 
   constructor(context: Context<Subject>) {
     this.#context = context;
-    this.proxy = new ProxyAnswers(context);
+  }
+
+  get proxy(): ProxyAnswers {
+    this.#proxy ??= new ProxyAnswers(this.#context);
+    return this.#proxy;
   }
 
   read<Result>(query: ViewQuery<undefined, Result>): Result;

@@ -9,7 +9,8 @@ import { blackHoleCluster } from "../envoy/clusters/cluster-parts.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { Context } from "../patch/patch.ts";
-import { clusterTarget, outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
+import { outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
+import { clusterTarget } from "../select/cluster-target.ts";
 import {
   buildTunnelCluster,
   selectTunnelCluster,

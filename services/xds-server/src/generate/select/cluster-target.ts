@@ -1,9 +1,24 @@
 /** What the name of an outbound cluster means to a proxy, and what decides about the mesh's own TLS towards its service. */
-import { type ClusterName, type Config, type Service, type ServicePort, type TextOf, textCodec } from "@flotilla/model";
+import { isPoolService } from "@flotilla/gateway-api";
+import {
+  type ClusterName,
+  type Config,
+  clusterName,
+  isHttp,
+  parseClusterName,
+  parseSniName,
+  type Service,
+  type ServicePort,
+  sniName,
+  type TextOf,
+  textCodec,
+} from "@flotilla/model";
 import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { type ServiceText, serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMode } from "../../snapshot/scope/authn.ts";
+import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
+import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { isPassthrough } from "../envoy/clusters/load-balancer.ts";
 import type { Layer } from "./vip-cluster.ts";
@@ -35,6 +50,49 @@ export function identicalTarget(target: ClusterTarget): ClusterTarget {
   ofRule.set(name, known);
   return known;
 }
+
+/** The first port of a pool's Service stands for all of them. */
+export function clusterPorts(service: Service): readonly ServicePort[] {
+  const ports = service.ports.filter((port) => hasCluster(service, port));
+  return isPoolService(service.labels) ? ports.slice(0, 1) : ports;
+}
+
+/** Names below a wildcard can be distinguished by what callers send only: by a Host header or a server name. */
+function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean {
+  return resolution === "dynamic-dns" ? isHttp(protocol) || protocol === "TLS" : protocol !== "UDP";
+}
+
+/** Only gateways lead datagrams to services. */
+function datagramPort({ proxy }: View, { ports }: Service, wanted: number): ServicePort | undefined {
+  if (proxy.type !== "router") return undefined;
+  return ports.find(({ number, protocol }) => number === wanted && protocol === "UDP");
+}
+
+/** What a cluster's name means to the proxy; undefined when it has no such cluster. */
+export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
+  return view.read(namedTarget, name);
+}
+
+/** Kept: a change of endpoints does not look for their service and its rule anew. */
+const namedTarget = query<ClusterTarget | undefined, string>(
+  "cluster-target",
+  (view, text) => {
+    const ownName = parseClusterName(text);
+    const parts = ownName ?? parseSniName(text);
+    if (parts === undefined || parts.direction !== "outbound") return undefined;
+    const service = visibleService(view, parts.hostname);
+    // DNS has one number for UDP and TCP.
+    const port =
+      service &&
+      (clusterPorts(service).find(({ number }) => number === parts.port) ?? datagramPort(view, service, parts.port));
+    if (service === undefined || port === undefined) return undefined;
+    const { subset } = parts;
+    const passesTls = ownName === undefined;
+    const name = (passesTls ? sniName : clusterName)("outbound", port.number, subset, parts.hostname);
+    return identicalTarget({ name, service, port, subset, rule: destinationRuleOf(view, service), passesTls });
+  },
+  Object.is,
+);
 
 /** Its endpoints are names that the proxy resolves itself. */
 export function isByDns({ resolution }: Service): boolean {

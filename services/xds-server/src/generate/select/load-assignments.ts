@@ -15,8 +15,9 @@ import { namespaceTraits } from "../../snapshot/ambient/namespaces.ts";
 import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
 import { serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
-import { discoverableEndpoints, networkGateways } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { dependsOnCluster, discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { callsOtherNetworks, sendsHbone } from "../../snapshot/scope/hbone.ts";
+import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import { serviceIn } from "../../snapshot/scope/services.ts";
 import { vipsOf } from "../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -54,10 +55,10 @@ function discovered(target: ClusterTarget | undefined): ClusterTarget | undefine
 
 /** @param portNumber of the service, for endpoints that are part of the cluster */
 export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
-  const { source, ...rules } = view.read(endpointRules, target);
+  const { source, isPerCluster, ...rules } = view.read(endpointRules, target);
   return {
     ...rules,
-    shards: discoverableEndpoints(view, source),
+    shards: isPerCluster ? discoverableEndpoints(view, source) : view.endpoints(source),
     portNumber: rules.behindWaypoint === "" ? portNumber : 0,
   };
 }
@@ -65,6 +66,7 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
 interface EndpointRules extends Omit<EndpointInputs, "shards" | "portNumber"> {
   /** Whose endpoints are called. */
   readonly source: Service;
+  readonly isPerCluster: boolean;
 }
 
 /** Whatever endpoints there are: a change of endpoints costs their selection alone. */
@@ -73,9 +75,11 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
   const policy = clusterPolicy(view, target);
   const gateways = view.read(networkGateways);
   const ingress = ingressWaypoint(view, target);
+  const source = ingress?.service ?? service;
   return {
     clusterName,
-    source: ingress?.service ?? service,
+    source,
+    isPerCluster: dependsOnCluster(view, source),
     portName: ingress?.portName ?? (isPoolService(service.labels) ? undefined : port.name),
     subset: ingress === undefined ? JSON.stringify(subsetLabels(rule, subset)) : "{}",
     sendsUnhealthy: sendsUnhealthy(view, service, policy),

@@ -27,7 +27,8 @@ import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from 
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { Context } from "../patch/patch.ts";
-import { clusterTarget, outboundClusterNames } from "../select/cluster-names.ts";
+import { outboundClusterNames } from "../select/cluster-names.ts";
+import { clusterTarget } from "../select/cluster-target.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
 import { unknownHostsDnsCache } from "../select/dns.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@flotilla/proto";
 import { aConfig, aMesh, aService, aSidecar } from "../../testing/mesh.ts";
-import { networkGateways } from "./discoverable-endpoints.ts";
+import { networkGateways } from "./network-gateways.ts";
 
 const autoPassthrough = { mode: "Passthrough", options: { "gateway.istio.io/listener-protocol": "auto-passthrough" } };
 

@@ -6,6 +6,7 @@ import {
   matchesLabels,
   ownValue,
   parseLocality,
+  totalWeight,
   workloadMode,
 } from "@flotilla/model";
 import type { JsonObject, MessageInitShape } from "@flotilla/proto";
@@ -14,14 +15,7 @@ import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/end
 import { internalAddress, pipeAddress, socketAddress } from "../address.ts";
 import { destinationMetadata } from "../hbone/internal-transport.ts";
 import type { EndpointInputs } from "./endpoint-inputs.ts";
-import {
-  distribute,
-  failover,
-  failoverByLabels,
-  type Group,
-  groupByLocality,
-  withMembers,
-} from "./locality-priority.ts";
+import { distribute, failover, failoverByLabels, type Group } from "./locality-priority.ts";
 import { type ReachedEndpoint, splitHorizon, type Tunnel, type TunnelUse, withTunnel } from "./reached-endpoint.ts";
 
 export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
@@ -30,13 +24,7 @@ export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<ty
     .flat()
     .filter((endpoint) => isServed(endpoint, inputs, labels))
     .map((endpoint) => withTlsMode(endpoint, inputs));
-  const groups = groupByLocality(served).map((group) => {
-    const seen = splitHorizon(group.members, inputs).map((one) =>
-      one.tunnel === undefined ? withTunnel(one, inputs) : one,
-    );
-    return withMembers(group, inputs.needsMeshTls ? seen.filter(({ tlsMode }) => tlsMode === "istio") : seen);
-  });
-  return prioritized(groups, inputs)
+  return prioritized(groupByLocality(served, inputs), inputs)
     .sort((a, b) => compareText(a.locality, b.locality) || a.priority - b.priority)
     .map(({ locality, members, weight, priority }) => {
       const { region, zone, subzone } = parseLocality(locality);
@@ -49,10 +37,30 @@ export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<ty
     });
 }
 
-function prioritized<Member extends Parameters<typeof groupByLocality>[0][number]>(
-  groups: Group<Member>[],
+/** All of first priority, in order of the localities' names; a locality stays in its place, even with nothing that can be called. */
+function groupByLocality(endpoints: readonly Endpoint[], inputs: EndpointInputs): Group<ReachedEndpoint>[] {
+  return [...Map.groupBy(endpoints, ({ locality }) => locality)]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([locality, found]) => {
+      const members = reached(found, inputs);
+      return { locality, members, weight: totalWeight(members), priority: 0 };
+    });
+}
+
+/** In a mesh of one network without tunnels every endpoint that has an address is called directly. */
+function reached(endpoints: readonly Endpoint[], inputs: EndpointInputs): readonly ReachedEndpoint[] {
+  const { gateways, tunnels, behindWaypoint, needsMeshTls } = inputs;
+  let members: readonly ReachedEndpoint[] =
+    gateways.size === 0 ? endpoints.filter(({ addresses }) => addresses[0] !== "") : splitHorizon(endpoints, inputs);
+  if (tunnels !== "none" || behindWaypoint !== "")
+    members = members.map((one) => (one.tunnel === undefined ? withTunnel(one, inputs) : one));
+  return needsMeshTls ? members.filter(({ tlsMode }) => tlsMode === "istio") : members;
+}
+
+function prioritized(
+  groups: Group<ReachedEndpoint>[],
   { setting, failsOverByDistance, locality, ownLabels }: EndpointInputs,
-): Group<Member>[] {
+): Group<ReachedEndpoint>[] {
   if (setting === undefined) return groups;
   const own = parseLocality(locality);
   if (setting.distribute.length > 0) return distribute(groups, setting.distribute, own) ?? groups;

@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Locality, parseLocality } from "@flotilla/model";
-import { distribute, failover, failoverByLabels, groupByLocality, type Member } from "./locality-priority.ts";
+import { compareText, type Locality, parseLocality, totalWeight } from "@flotilla/model";
+import { distribute, failover, failoverByLabels, type Group, type Member } from "./locality-priority.ts";
 
 const member = (locality: string, weight = 1, labels: Record<string, string> = {}): Member => ({
   locality,
   weight,
   labels,
 });
+function groupByLocality(members: readonly Member[]): Group<Member>[] {
+  return [...Map.groupBy(members, ({ locality }) => locality)]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([locality, found]) => ({ locality, members: found, weight: totalWeight(found), priority: 0 }));
+}
+
 const own = (text: string): Locality => parseLocality(text);
 const places = groupByLocality(["eu/eu-1/r1", "eu/eu-1/r2", "eu/eu-2", "us/us-1", "ap/ap-1"].map((l) => member(l)));
 

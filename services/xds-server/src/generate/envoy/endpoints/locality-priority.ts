@@ -1,5 +1,5 @@
 /** Which localities of a cluster come first for a proxy, or which share of its requests each gets. */
-import { type Labels, type Locality, ownValue, parseLocality } from "@flotilla/model";
+import { type Labels, type Locality, ownValue, parseLocality, totalWeight } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 
 export interface Member {
@@ -16,26 +16,6 @@ export interface Group<Endpoint extends Member> {
   readonly members: readonly Endpoint[];
   readonly weight: number;
   readonly priority: number;
-}
-
-/** Members by locality, in order of the localities' names, all of first priority. */
-export function groupByLocality<Endpoint extends Member>(members: readonly Endpoint[]): Group<Endpoint>[] {
-  const groups = Map.groupBy(members, ({ locality }) => locality);
-  return [...groups]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([locality, found]) => ({ locality, members: found, weight: sumOfWeights(found), priority: 0 }));
-}
-
-/** The group stays in its place, even without members. */
-export function withMembers<Endpoint extends Member>(
-  group: Group<Endpoint>,
-  members: readonly Endpoint[],
-): Group<Endpoint> {
-  return members === group.members ? group : { ...group, members, weight: sumOfWeights(members) };
-}
-
-function sumOfWeights(members: readonly Member[]): number {
-  return members.reduce((sum, { weight }) => sum + Math.max(weight, 1), 0);
 }
 
 /** Shares by the first rule that covers the proxy's locality; localities that it does not name get nothing. */
@@ -119,7 +99,7 @@ export function failoverByLabels<Endpoint extends Member>(
     groups.flatMap(({ locality, members }) =>
       [...Map.groupBy(members, priorityOf)]
         .sort(([a], [b]) => a - b)
-        .map(([priority, found]) => ({ locality, members: found, weight: sumOfWeights(found), priority })),
+        .map(([priority, found]) => ({ locality, members: found, weight: totalWeight(found), priority })),
     ),
   );
 }

@@ -183,6 +183,7 @@ const notes: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     "spec.outboundTrafficPolicy.egressProxy": ["With mode ALLOW_ANY; needs host and port"],
   },
   Telemetry: {
+    "spec.accessLogging.filter.expression": ["An expression of CEL; has() takes a field"],
     "spec.accessLogging.providers": ["Each has a name"],
     "spec.metrics.overrides.match": ["customMetric is not empty"],
     "spec.metrics.overrides.tagOverrides": ["value is required for UPSERT, and not allowed for REMOVE"],

@@ -52,6 +52,7 @@ describeRules("extensions.istio.io/v1alpha1", "TrafficExtension", [
 
 const tags = (tag: object) => ({ tracing: [{ customTags: { a: tag } }] });
 const override = (tag: object) => ({ metrics: [{ overrides: [{ tagOverrides: { a: tag } }] }] });
+const logFilter = (expression?: string) => ({ accessLogging: [{ filter: { expression } }] });
 describeRules("telemetry.istio.io/v1", "Telemetry", [
   [
     "providers have names",
@@ -91,6 +92,23 @@ describeRules("telemetry.istio.io/v1", "Telemetry", [
     { metrics: [{ overrides: [{ match: { customMetric: "" } }] }] },
     /customMetric: must not be empty/,
   ],
+  [
+    "filters of logs are expressions",
+    logFilter("response.code >= 400 || !has(request.headers.a)"),
+    logFilter("response.code >="),
+    /filter\.expression: is no CEL expression: Unexpected token/,
+  ],
+  ["… not empty ones", { accessLogging: [{}] }, logFilter(), /filter\.expression: is no CEL expression/],
+  [
+    "… in which has() takes a field, wherever it stands",
+    logFilter("[1].exists(x, has(x.a)) && (a ? has(b.c) : true)"),
+    logFilter('a || [has(request.headers["a"])]'),
+    /has\(\) takes a field/,
+  ],
+  // What the parser does not know is CEL all the same.
+  ["… messages pass", logFilter("a == google.protobuf.Duration{seconds: 1}"), logFilter("{a"), /no CEL/],
+  ["… names between backticks pass", logFilter("request.`a-b` > .5"), logFilter("a b"), /no CEL/],
+  ["… of bounded depth", logFilter("((a))"), logFilter("(".repeat(50_000)), /no CEL/],
 ]);
 
 describeRules("networking.istio.io/v1beta1", "ProxyConfig", [

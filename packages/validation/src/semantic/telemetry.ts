@@ -1,5 +1,6 @@
 /** Telemetry: which providers get traces, metrics and access logs, and what is in them. */
 import type { Problem } from "../problem.ts";
+import { celProblem } from "./shared/cel-expression.ts";
 import {
   entries,
   type Field,
@@ -21,6 +22,7 @@ export function validateTelemetry(spec: Field): readonly Problem[] {
     ...["tracing", "metrics", "accessLogging"].flatMap((name) => items(spec, name).flatMap(providerProblems)),
     ...warnIf(tracing.length > 1, field(spec, "tracing"), "only the first member has an effect"),
     ...tracing.flatMap(tracingProblems),
+    ...items(spec, "accessLogging").flatMap(logFilterProblems),
     ...items(spec, "metrics").flatMap((metrics) => items(metrics, "overrides").flatMap(overrideProblems)),
   ];
 }
@@ -57,6 +59,13 @@ function tracingProblems(tracing: Field): readonly Problem[] {
         .flatMap((value) => refuseIf(textOf(value) === "", value, "must not be empty")),
     ]),
   ];
+}
+
+function logFilterProblems(logging: Field): readonly Problem[] {
+  if (!isSet(field(logging, "filter"))) return [];
+  const expression = fieldAt(logging, "filter", "expression");
+  const problem = celProblem(textOf(expression));
+  return refuseIf(problem !== undefined, expression, `is no CEL expression: ${problem}`);
 }
 
 function overrideProblems(override: Field): readonly Problem[] {

@@ -137,7 +137,7 @@ export function ingressVirtualServices(
     for (const { host, http } of ingress.spec.rules ?? [])
       if (http !== undefined) add(ingress, host || "*", routesOf(ingress, http.paths ?? [], lookups));
   }
-  // differs: istiod leaves default back ends out.
+  // differs: istiod leaves default back ends out (decision 0261).
   for (const ingress of sorted) {
     const { defaultBackend } = ingress.spec;
     const route = defaultBackend && routeOf(ingress, { backend: defaultBackend }, lookups);

@@ -4,7 +4,7 @@
  * listener, and for each host of the mesh. Names are istiod's: proxies see them. Source: scenario gateway-api/mesh-routes, corpora xds
  * (core/TestSidecarRoutes/httproute) and gateway-api (serviceentry, invalid).
  */
-import { type Config, type ConfigKey, compareByAge, compareText } from "@flotilla/model";
+import { type Config, type ConfigKey, compareText } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type VirtualService, VirtualServiceSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RouteContext } from "./backends.ts";
@@ -105,7 +105,7 @@ function httpVirtualServices(selection: RouteSelection): readonly RouteVirtualSe
     isInMesh(place) ? meshGroup(place, place.host) : `${place.gateway}|${place.host}`,
   );
   return [...groups.values()].flatMap((members) => {
-    const routes = members.map(({ route }) => route).sort(compareByAge);
+    const routes = members.map(({ route }) => route).sort(compareRoutes);
     const [[first], [oldest]] = [members, routes];
     if (first === undefined || oldest === undefined) return [];
     const { namespace } = oldest.key;
@@ -120,6 +120,20 @@ function httpVirtualServices(selection: RouteSelection): readonly RouteVirtualSe
       routes: [...new Set(routes.map(({ key }) => key))],
     };
   });
+}
+
+type Aged = Pick<Config, "key" | "creationTimeMs">;
+
+/**
+ * The Gateway API's order of precedence: the oldest first, then by namespace and name. istiod compares `name~COUNT`, so that of two names
+ * of which one begins with the other the longer comes first.
+ */
+function compareRoutes(a: Aged, b: Aged): number {
+  return (
+    a.creationTimeMs - b.creationTimeMs ||
+    compareText(a.key.namespace, b.key.namespace) ||
+    compareText(`${a.key.name}~`, `${b.key.name}~`)
+  );
 }
 
 function meshGroup({ route, parent: { port } }: Placed, host: string): string {

@@ -85,6 +85,35 @@ const cases: readonly {
     reports: ["shop/b: 8443 is taken by a server of Gateway shop/a"],
   },
   {
+    name: "a plain server follows TLS servers, and TLS servers do not follow it",
+    servers: [
+      aServer("a", "HTTPS", { tls: simple, hosts: ["a"] }),
+      aServer("b", "TCP"),
+      aServer("c", "HTTPS", { tls: simple, hosts: ["c"] }),
+    ],
+    listeners: ["8443| a+b"],
+    reports: ["shop/c: 8443 is taken by a server of Gateway shop/b"],
+  },
+  {
+    name: "TLS servers stand by their protocol",
+    servers: [
+      aServer("a", "HTTPS", { tls: simple, hosts: ["a"] }),
+      aServer("b", "TLS", { tls: passthrough, hosts: ["b"] }),
+      aServer("c", "HTTPS", { tls: simple, hosts: ["c"] }),
+    ],
+    listeners: ["8443| a+c+b"],
+  },
+  {
+    name: "a host may stand twice in a server, and be taken by another after the first of its servers is left out",
+    servers: [
+      aServer("a", "HTTPS", { tls: simple, hosts: ["a", "a"] }),
+      aServer("b", "HTTPS", { tls: simple, hosts: ["a", "b"] }),
+      aServer("c", "HTTPS", { tls: simple, hosts: ["b"] }),
+    ],
+    listeners: ["8443| a+c"],
+    reports: ["shop/b: 8443 has a already"],
+  },
+  {
     name: "on another address they do",
     servers: [
       aServer("a", "HTTP"),

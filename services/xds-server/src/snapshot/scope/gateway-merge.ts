@@ -38,6 +38,9 @@ export interface GatewayListener {
   /** The workload's port. */
   readonly port: number;
   readonly transport: GatewayServer["transport"];
+  /** Plain HTTP servers, or servers of one protocol, in the order of their filter chains. */
+  readonly groups: readonly (readonly GatewayServer[])[];
+  /** Those of all groups. */
   readonly servers: readonly GatewayServer[];
   /** Those of them that are reached by HTTP/3 too. */
   readonly http3Servers: readonly GatewayServer[];
@@ -65,23 +68,26 @@ export function mergeGateways(
   servers: readonly PlacedServer[],
   report: (server: GatewayServer, message: string) => void,
 ): MergedGateways {
+  const ports = new Map<string, PortUnderWay>();
   const listeners = new Map<string, ListenerUnderWay>();
   const routes = new Map<string, GatewayServer[]>();
   const http3Routes = new Set<string>();
-  const tlsHosts = new Map<string, Set<string>>();
-  for (const { server, ports, takesDatagrams } of servers) {
-    for (const port of ports) {
+  for (const { server, ports: numbers, takesDatagrams } of servers) {
+    for (const port of numbers) {
       const { bind } = server.server;
       const { transport } = server;
       const key = listenerKey(port, bind, transport);
-      const listener = listeners.get(key) ?? { bind, port, transport, servers: [], http3Servers: [] };
-      const conflict = hostConflict(tlsHosts, key, server) ?? serverConflict(listener.servers, server);
+      const listener = listeners.get(key) ?? listenerUnderWay(server, port);
+      const portKey = `${port}|${transport}`;
+      const onPort: PortUnderWay = ports.get(portKey) ?? { tlsBinds: new Map(), plainBind: undefined };
+      ports.set(portKey, onPort);
+      const conflict = hostConflict(onPort, server) ?? serverConflict(onPort, listener, server);
       if (conflict !== undefined) {
         report(server, `${bind === "" ? "" : `${bind}:`}${port} ${conflict}`);
         continue;
       }
-      listener.servers.push(server);
       listeners.set(key, listener);
+      join(listener.byProtocol, onPort, server);
       const route = routeConfigurationName(server, port);
       if (route !== "") routes.set(route, [...(routes.get(route) ?? []), server]);
       if (!takesDatagrams || route === "" || !terminatesTls(server.server)) continue;
@@ -89,41 +95,73 @@ export function mergeGateways(
       http3Routes.add(route);
     }
   }
-  return { listeners, routes, http3Routes };
+  return { listeners: new Map([...listeners].map(([key, one]) => [key, listenerOf(one)])), routes, http3Routes };
 }
 
-interface ListenerUnderWay extends GatewayListener {
-  readonly servers: GatewayServer[];
+/** A workload port, on all of its addresses. */
+interface PortUnderWay {
+  /** The address of each host of TLS servers; of a host on several, the last one's. */
+  readonly tlsBinds: Map<string, string>;
+  /** The address that got its plain server last. */
+  plainBind: string | undefined;
+}
+
+interface ListenerUnderWay extends Pick<GatewayListener, "bind" | "port" | "transport"> {
+  /** By protocol; plain servers, of whatever protocol, by `plain`. */
+  readonly byProtocol: Map<string, GatewayServer[]>;
   readonly http3Servers: GatewayServer[];
+}
+
+function listenerUnderWay({ server, transport }: GatewayServer, port: number): ListenerUnderWay {
+  return { bind: server.bind, port, transport, byProtocol: new Map(), http3Servers: [] };
+}
+
+function listenerOf({ byProtocol, ...listener }: ListenerUnderWay): GatewayListener {
+  return { ...listener, groups: [...byProtocol.values()], servers: [...byProtocol.values()].flat() };
 }
 
 function listenerKey(port: number, bind: string, transport: GatewayServer["transport"]): string {
   return `${port}|${bind}${transport === "udp" ? "|udp" : ""}`;
 }
 
-/** Hosts become the matches of filter chains, which Envoy refuses twice on one listener. */
-function hostConflict(tlsHosts: Map<string, Set<string>>, key: string, { server, hosts }: GatewayServer) {
+/** Hosts become the matches of filter chains, which Envoy refuses twice on one listener. A host may stand in one server twice. */
+function hostConflict({ tlsBinds }: PortUnderWay, { server, hosts }: GatewayServer): string | undefined {
   if (server.tls === undefined) return undefined;
-  const taken = tlsHosts.get(key) ?? new Set();
-  tlsHosts.set(key, taken);
-  const twice = hosts.filter((host) => {
-    const isTaken = taken.has(host);
-    taken.add(host);
-    return isTaken;
-  });
-  return twice.length === 0 ? undefined : `has ${twice.join(", ")} already`;
+  const twice = hosts.filter((host) => tlsBinds.get(host) === server.bind);
+  if (twice.length > 0) return `has ${twice.join(", ")} already`;
+  for (const host of hosts) tlsBinds.set(host, server.bind);
+  return undefined;
 }
 
-/** One listener has TLS servers, or plain HTTP ones, or one plain TCP server. */
-function serverConflict([first]: readonly GatewayServer[], server: GatewayServer): string | undefined {
-  if (first === undefined) return undefined;
-  const [known, added] = [sharing(first.server), sharing(server.server)];
-  return known === added && known !== "alone" ? undefined : `is taken by a server of Gateway ${first.gateway}`;
+/**
+ * Plain HTTP servers share a listener, another plain server is alone on it. TLS servers do not follow a plain one, but a plain server
+ * follows them, for connections without TLS, as with istiod.
+ */
+function serverConflict(
+  { plainBind }: PortUnderWay,
+  { byProtocol }: ListenerUnderWay,
+  { server }: GatewayServer,
+): string | undefined {
+  const plain = byProtocol.get(plainGroup)?.[0];
+  if (plain === undefined) return undefined;
+  const isFree = isTlsServer(server) ? plainBind !== server.bind : hasPlainHttp(server) && hasPlainHttp(plain.server);
+  return isFree ? undefined : `is taken by a server of Gateway ${plain.gateway}`;
 }
 
-function sharing(server: Server): "tls" | "http" | "alone" {
-  if (isTlsServer(server)) return "tls";
-  return isHttp(parseProtocol(server.port?.protocol ?? "")) ? "http" : "alone";
+const plainGroup = "plain";
+
+function join(byProtocol: Map<string, GatewayServer[]>, onPort: PortUnderWay, one: GatewayServer): void {
+  const { server } = one;
+  const name = isTlsServer(server) ? parseProtocol(server.port?.protocol ?? "") : plainGroup;
+  const group = byProtocol.get(name);
+  if (group !== undefined) group.push(one);
+  else byProtocol.set(name, [one]);
+  if (group === undefined && name === plainGroup) onPort.plainBind = server.bind;
+}
+
+/** A server of HTTP without TLS. */
+export function hasPlainHttp({ port }: Server): boolean {
+  return isHttp(parseProtocol(port?.protocol ?? ""));
 }
 
 /** A server whose connections begin with TLS: on a plain HTTP server `tls` asks for a redirect only. */

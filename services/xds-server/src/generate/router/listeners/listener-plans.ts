@@ -2,8 +2,8 @@
 import {
   type GatewayListener,
   type GatewayServer,
+  hasPlainHttp,
   isHttpServer,
-  isTlsServer,
   routeConfigurationName,
 } from "../../../snapshot/scope/gateway-merge.ts";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
@@ -52,17 +52,16 @@ export const routerListenerPlan = query<RouterListenerPlan | undefined, string>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** Plain HTTP servers share a chain; each TLS server has its own. */
-function chainsOf(view: View, { servers, port }: GatewayListener): readonly RouterChain[] {
-  const [first] = servers;
-  if (first === undefined) return [];
-  if (!isTlsServer(first.server) && isHttpServer(first.server)) {
-    const routeName = routeConfigurationName(first, port);
-    return [{ carries: "http", serverNames: [], tls: undefined, routeName, protocol: protocolOf(first) }];
-  }
-  return servers.flatMap<RouterChain>((server) =>
-    isHttpServer(server.server) ? [httpsChain(server)] : tcpChains(view, server),
-  );
+/** Plain HTTP servers share a chain; each other server has its own. */
+function chainsOf(view: View, { groups, port }: GatewayListener): readonly RouterChain[] {
+  return groups.flatMap((servers): readonly RouterChain[] => {
+    const [first] = servers;
+    if (first !== undefined && hasPlainHttp(first.server)) {
+      const routeName = routeConfigurationName(first, port);
+      return [{ carries: "http", serverNames: [], tls: undefined, routeName, protocol: protocolOf(first) }];
+    }
+    return servers.flatMap<RouterChain>((server) => (isHttpServer(server.server) ? [httpsChain(server)] : tcpChains(view, server)));
+  });
 }
 
 function httpsChain(server: GatewayServer): RouterHttpChain {

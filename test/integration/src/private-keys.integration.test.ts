@@ -15,7 +15,7 @@ import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/te
 import type { Envoy } from "@flotilla/dataplane";
 import { noopLogger, until } from "@flotilla/runtime";
 import { freePorts, type RunningServer, startNats, startRedis } from "@flotilla/servers";
-import { createTestAuthority, type KeyPair, type TestAuthority } from "@flotilla/testkit";
+import { createTestAuthority, type KeyPair, ocspResponse, type TestAuthority } from "@flotilla/testkit";
 import { filesBelow, readableForms, tracesOf } from "./secrets/key-traces.ts";
 import { fingerprintAt, startSdsEnvoy } from "./secrets/sds-envoy.ts";
 
@@ -29,7 +29,7 @@ const forms = ["sotw", "delta"] as const;
 
 interface SecretFields {
   readonly name: string;
-  readonly data: Readonly<Record<string, string>>;
+  readonly data: Readonly<Record<string, string | Buffer>>;
 }
 
 /** Written beside and renamed, so that no half of it is read. */
@@ -121,8 +121,8 @@ describe("private keys", () => {
 
   const at = (port: number, host: string, client?: KeyPair) =>
     fingerprintAt({ port, host, rootPem: authority.rootPem, ...(client && { client }) });
-  const expectEverywhere = async (host: string, expected: string, what: string): Promise<void> => {
-    for (const [, port] of envoys) await until(async () => (await at(port, host)) === expected, soon(what));
+  const expectEverywhere = async (host: string, expected: string, what: string, client?: KeyPair): Promise<void> => {
+    for (const [, port] of envoys) await until(async () => (await at(port, host, client)) === expected, soon(what));
   };
   const problems = async (): Promise<string> => {
     const { healthUrl } = plane.services.find(({ name }) => name === "config-controller") ?? { healthUrl: "" };
@@ -224,6 +224,21 @@ describe("private keys", () => {
         [],
       );
     }
+  });
+
+  it("with an OCSP response for another certificate are refused by Envoy, and the last good ones stay", async () => {
+    const pair = () => newPair("two.example");
+    const [good, next, client] = [await pair(), await pair(), await pair()];
+    const write = (own: KeyPair, staple: Buffer) =>
+      writeSecret({ name: "two", data: { ...tls(own), "ca.crt": authority.rootPem, "tls.ocsp-staple": staple } });
+    write(good, ocspResponse(good.certificatePem));
+    await expectEverywhere("two.example", fingerprint(good), "the certificate", client);
+    write(next, ocspResponse(good.certificatePem));
+    const rejections = async (envoy: Envoy) => [...(await envoy.stats(/two\.update_rejected$/)).values()].some(Boolean);
+    for (const [envoy] of envoys) await until(() => rejections(envoy), soon("the rejection"));
+    await expectEverywhere("two.example", fingerprint(good), "the certificate before", client);
+    write(next, ocspResponse(next.certificatePem));
+    await expectEverywhere("two.example", fingerprint(next), "the next certificate", client);
   });
 
   /** Of objects that are there. */

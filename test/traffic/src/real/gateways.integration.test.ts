@@ -1,6 +1,7 @@
 /** What callers from outside meet at a real Envoy that is an ingress gateway, over both forms of xDS. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
@@ -19,6 +20,18 @@ const https = (host: string, client?: KeyPair) =>
   httpsCall({ port: ports.https, host, rootPem, ...(client && { client }) });
 const http = (port: number, host: string, path = "/", headers = {}) =>
   httpCall(port, path, { headers: { host, ...headers } });
+
+/** What the server staples to its certificate. */
+async function stapleOf(servername: string): Promise<Buffer | undefined> {
+  const socket = connectTls({ ...local(ports.https), servername, ca: rootPem, requestOCSP: true });
+  try {
+    const [staple] = (await once(socket, "OCSPResponse")) as [Buffer | null];
+    await once(socket, "secureConnect");
+    return staple ?? undefined;
+  } finally {
+    socket.destroy();
+  }
+}
 
 type Answer = Awaited<ReturnType<typeof http>>;
 
@@ -55,6 +68,11 @@ for (const form of ["delta", "state of the world"] as const) {
       const [one, two] = [await https("one.example"), await https("two.example")];
       assert.deepEqual([one.status, one.version, one.fingerprint], [200, "v1", fingerprint(certificates.one)]);
       assert.deepEqual([two.status, two.version, two.fingerprint], [200, "v2", fingerprint(certificates.two)]);
+    });
+
+    it("staples the OCSP response of a Secret, to clients that ask for one", async () => {
+      assert.deepEqual(await stapleOf("one.example"), certificates.staple);
+      assert.equal(await stapleOf("two.example"), undefined);
     });
 
     it("lets in clients with a certificate of its roots, and no others", async () => {

@@ -11,7 +11,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { startProxy } from "@flotilla/cli/testing";
 import { type Envoy, startEchoServer } from "@flotilla/dataplane";
 import { findServer, freePort } from "@flotilla/servers";
-import { createTestAuthority, type KeyPair, type TestAuthority } from "@flotilla/testkit";
+import { createTestAuthority, type KeyPair, ocspResponse, type TestAuthority } from "@flotilla/testkit";
 import { startEmbedded, writeWhole } from "../embedded.ts";
 import { testCertificate } from "../test-certificate.ts";
 import { type GatewayCertificates, type GatewayPorts, gatewayMesh, namespace } from "./gateway-mesh.ts";
@@ -32,9 +32,10 @@ export async function startGatewayLab(settings: Readonly<Record<string, string>>
   owned.defer(() => rmSync(workDir, { recursive: true, force: true }));
   const authority = await createTestAuthority();
   const pair = (host: string) => authority.keyPair({ hosts: [host] });
+  const one = await pair("one.example");
   const certificates = {
-    ...{ one: await pair("one.example"), two: await pair("two.example"), mutual: await pair("mutual.example") },
-    clientRoot: authority.rootPem,
+    ...{ one, two: await pair("two.example"), mutual: await pair("mutual.example") },
+    ...{ staple: ocspResponse(one.certificatePem), clientRoot: authority.rootPem },
   };
   const ports = await startBackends(owned);
   const config = join(workDir, "mesh");

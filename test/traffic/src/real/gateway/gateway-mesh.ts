@@ -26,6 +26,8 @@ export interface GatewayCertificates {
   readonly one: KeyPair;
   readonly two: KeyPair;
   readonly mutual: KeyPair;
+  /** The OCSP response in DER for the certificate of `one`. */
+  readonly staple: Buffer;
   /** Whose clients `mutual.example` lets in. */
   readonly clientRoot: string;
 }
@@ -88,15 +90,19 @@ function hostOf(name: string): string {
   return `${name}.${namespace}.svc.cluster.local`;
 }
 
-function secrets({ one, two, mutual, clientRoot }: GatewayCertificates): readonly Document[] {
-  return [secretOf("one", one), secretOf("two", two), secretOf("mutual", mutual, { "ca.crt": clientRoot })];
+function secrets({ one, two, mutual, staple, clientRoot }: GatewayCertificates): readonly Document[] {
+  return [
+    secretOf("one", one, { "tls.ocsp-staple": staple }),
+    secretOf("two", two),
+    secretOf("mutual", mutual, { "ca.crt": clientRoot }),
+  ];
 }
 
 /** A Secret of the namespace. */
 function secretOf(
   name: string,
   { certificatePem, keyPem }: KeyPair,
-  more: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string | Buffer>> = {},
 ): Document {
   const texts = Object.entries({ "tls.crt": certificatePem, "tls.key": keyPem, ...more });
   const data = Object.fromEntries(texts.map(([key, text]) => [key, Buffer.from(text).toString("base64")]));

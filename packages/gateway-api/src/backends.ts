@@ -66,10 +66,18 @@ function targetOf({ group = "", kind = "Service" }: ObjectRef): TargetKind | und
 export function backendProblem(ref: ObjectRef): Problem | undefined {
   const target = targetOf(ref);
   if (target === undefined || target === "XBackend") return undefined;
+  if (target === "InferencePool") return poolNameProblem(ref);
   if (ref.port === undefined) return { reason: "InvalidDestination", message: "port is required in backendRef" };
   if (target === "Hostname" && ref.namespace !== undefined)
     return { reason: "InvalidDestination", message: "namespace may not be set with Hostname type" };
   return undefined;
+}
+
+/** A pool has its ports itself, so that a reference to it needs none. */
+function poolNameProblem({ name = "" }: ObjectRef): Problem | undefined {
+  if (!name.includes(".")) return undefined;
+  const message = "InferencePool.Name invalid; the name of the InferencePool must be used, not the hostname.";
+  return { reason: "InvalidDestination", message };
 }
 
 export interface ResolvedBackend {

@@ -42,6 +42,18 @@ const problems: readonly { readonly name: string; readonly rule: HttpRule; reado
     want: { reason: "InvalidDestination", message: "port is required in backendRef" },
   },
   {
+    name: "an InferencePool without a port, which it needs none of",
+    rule: { backendRefs: [{ group: "inference.networking.k8s.io", kind: "InferencePool", name: "llama" }] },
+  },
+  {
+    name: "an InferencePool by a host name",
+    rule: { backendRefs: [{ group: "inference.networking.k8s.io", kind: "InferencePool", name: "llama.shop" }] },
+    want: {
+      reason: "InvalidDestination",
+      message: "InferencePool.Name invalid; the name of the InferencePool must be used, not the hostname.",
+    },
+  },
+  {
     name: "a filter of a rule",
     rule: { filters: [{ type: "Teleport" }] },
     want: { reason: "InvalidFilter", message: 'unsupported filter type "Teleport"' },

@@ -1,4 +1,7 @@
-/** `pnpm conformance:gateway-api`: the Gateway API's own suite against the cluster of KUBECONFIG, in which Flotilla is installed. */
+/**
+ * `pnpm conformance:gateway-api`: the own suites of the Gateway API and, with `--inference`, of its Inference Extension against the cluster of
+ * KUBECONFIG, in which Flotilla is installed.
+ */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
@@ -7,7 +10,7 @@ import { parseArgs, promisify } from "node:util";
 import { parse } from "yaml";
 import manifest from "../../../../package.json" with { type: "json" };
 import { claimedFeatures, meshProfiles, type Profile, profiles } from "./features.ts";
-import { buildSuite } from "./suite.ts";
+import { buildSuite, type SuiteName } from "./suite.ts";
 
 const run = promisify(execFile);
 const write = (line: string) => process.stdout.write(`${line}\n`);
@@ -15,10 +18,11 @@ const repository = join(import.meta.dirname, "../../../..");
 
 const usage = `usage: pnpm conformance:gateway-api [options]
   --profiles A,B       of the suite (${meshProfiles.join(",")}; all: ${profiles.join(",")})
-  --gateway-class NAME whose Gateways are tested, by GATEWAY profiles (istio)
-  --report FILE        where the report goes (docs/conformance/gateway-api-mesh.yaml, or gateway-api.yaml with a GATEWAY profile)
+  --inference          the suite of the Inference Extension, which has one profile, instead of the Gateway API's
+  --gateway-class NAME whose Gateways are tested, by GATEWAY profiles and --inference (istio)
+  --report FILE        where the report goes (docs/conformance/gateway-api-mesh.yaml, gateway-api.yaml with a GATEWAY profile, inference-extension.yaml)
   --test NAME          one test of the suite, such as MeshFrontendHostname; no report is written
-  --definitions        installs the Gateway API's definitions of the suite's version first (kubectl)
+  --definitions        installs the definitions of the suite's version first (kubectl)
   --namespace-labels L labels that have pods of the suite injected (istio-injection=enabled)
 KUBECONFIG names the cluster; xds-server runs there with ENABLE_CLUSTER_IP_MATCHING=true, GATEWAY_MISDIRECTED_REQUESTS=true and GATEWAY_UDP_ROUTES=true; k8s/base sets the last two.`;
 
@@ -30,6 +34,7 @@ const staticAddresses = ["infra-backend-v1", "missing"].map(
 const { values } = parseArgs({
   options: {
     profiles: { type: "string", default: meshProfiles.join(",") },
+    inference: { type: "boolean", default: false },
     "gateway-class": { type: "string", default: "istio" },
     report: { type: "string" },
     test: { type: "string" },
@@ -39,43 +44,66 @@ const { values } = parseArgs({
   },
 });
 
-if (values.help) write(usage);
-else await main(values.profiles.split(",").map(profileOf));
+/** What one of the suites is run with. */
+interface SuiteRun {
+  readonly suite: SuiteName;
+  readonly args: readonly string[];
+  /** Of docs/conformance. */
+  readonly report: string;
+  /** Objects that the suite expects, and does not make itself. */
+  readonly objects?: string;
+}
 
-async function main(wanted: readonly Profile[]): Promise<void> {
+if (values.help) write(usage);
+else await main(values.inference ? inferenceRun() : gatewayApiRun(values.profiles.split(",").map(profileOf)));
+
+function inferenceRun(): SuiteRun {
+  const args = [`--gateway-class=${values["gateway-class"]}`];
+  const objects = join(import.meta.dirname, "endpoint-pickers.yaml");
+  return { suite: "inference", args, report: "inference-extension.yaml", objects };
+}
+
+function gatewayApiRun(wanted: readonly Profile[]): SuiteRun {
+  const args = [
+    `--conformance-profiles=${wanted.join(",")}`,
+    `--supported-features=${claimedFeatures(wanted).join(",")}`,
+  ];
+  if (wanted.every((profile) => meshProfiles.includes(profile))) {
+    args.push(`--namespace-labels=${values["namespace-labels"]}`);
+    const objects = join(import.meta.dirname, "backends.yaml");
+    return { suite: "gateway-api", args, report: "gateway-api-mesh.yaml", objects };
+  }
+  args.push(
+    `--gateway-class=${values["gateway-class"]}`,
+    `--usable-address=${staticAddresses[0]}`,
+    `--unusable-address=${staticAddresses[1]}`,
+  );
+  return { suite: "gateway-api", args, report: "gateway-api.yaml" };
+}
+
+async function main({ suite: name, args: ofSuite, report: own, objects }: SuiteRun): Promise<void> {
   const reason = await missing();
   if (reason !== undefined) {
-    write(`SKIPPED: the Gateway API's conformance was NOT tested: ${reason}`);
+    write(`SKIPPED: the conformance (suite ${name}) was NOT tested: ${reason}`);
     return;
   }
-  const suite = await buildSuite(process.env, write);
+  const suite = await buildSuite(name, process.env, write);
   if (values.definitions) await run("kubectl", ["apply", "--server-side", "-k", suite.definitions]);
-  const needsGateways = wanted.some((profile) => !meshProfiles.includes(profile));
-  const own = join(repository, "docs/conformance", needsGateways ? "gateway-api.yaml" : "gateway-api-mesh.yaml");
-  const report = resolve(values.report ?? own);
+  const report = resolve(values.report ?? join(repository, "docs/conformance", own));
   mkdirSync(dirname(report), { recursive: true });
   const startedMs = Date.now();
   const args = [
     ...["-test.v", "-test.run", "^TestConformance$", "-test.timeout", "60m"],
-    `--conformance-profiles=${wanted.join(",")}`,
-    `--supported-features=${claimedFeatures(wanted).join(",")}`,
-    ...(needsGateways
-      ? [
-          `--gateway-class=${values["gateway-class"]}`,
-          `--usable-address=${staticAddresses[0]}`,
-          `--unusable-address=${staticAddresses[1]}`,
-        ]
-      : [`--namespace-labels=${values["namespace-labels"]}`]),
+    ...ofSuite,
     "--allow-crds-mismatch",
     ...["--organization=flotilla", "--project=flotilla", "--url=https://flotilla.invalid", "--contact=@flotilla"],
     `--version=v${manifest.version}`,
     ...(values.test === undefined ? [`--report-output=${report}`] : [`--run-test=${values.test}`]),
   ];
-  const backends = join(import.meta.dirname, "backends.yaml");
-  if (!needsGateways) await run("kubectl", ["apply", "-f", backends]);
+  if (objects !== undefined) await run("kubectl", ["apply", "-f", objects]);
   const child = spawn(suite.program, args, { cwd: dirname(suite.program), stdio: "inherit" });
   const [code] = (await once(child, "exit")) as [number | null];
-  if (!needsGateways) await run("kubectl", ["delete", "--wait=false", "-f", backends]);
+  if (objects !== undefined) await run("kubectl", ["delete", "--wait=false", "-f", objects]);
   const isNew = existsSync(report) && statSync(report).mtimeMs >= startedMs;
   if (isNew) summarize(report);
   else if (values.test === undefined) write("the suite ended before it wrote a report");

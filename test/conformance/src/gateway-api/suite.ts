@@ -1,6 +1,6 @@
 /**
- * The Gateway API's conformance suite, unmodified, from the Go module proxy: built once in a cache outside of the project. Its two
- * modules stand side by side there, as the suite's own go.mod names the other by a path.
+ * The conformance suites of the Gateway API and of its Inference Extension, unmodified, from the Go module proxy: each is built once in a
+ * cache outside of the project. Its two modules stand side by side there, as the suite's own go.mod names the other by a path.
  */
 import { execFile } from "node:child_process";
 import { constants } from "node:fs";
@@ -11,17 +11,49 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-const version = "v1.6.1";
+interface Published {
+  readonly version: string;
+  readonly cache: string;
+  /** In the modules, for `kubectl apply -k`. */
+  readonly definitions: string;
+  /** With the sums under which the modules are published: what is run is what others run. */
+  readonly modules: readonly { readonly path: string; readonly at: string; readonly sum: string }[];
+}
 
-/** With the sums under which the modules are published: what is run is what others run. */
-const modules = [
-  { path: "sigs.k8s.io/gateway-api", at: ".", sum: "h1:mock6phZbI6rvZerwrVNk7hVNymQgHo+6sJ81Ia7ftY=" },
-  {
-    path: "sigs.k8s.io/gateway-api/conformance",
-    at: "conformance",
-    sum: "h1:hjJJBYhGlLLDAkpbiL8wYP2JmTbc5D6t/DromATFXbI=",
+const suites = {
+  "gateway-api": {
+    version: "v1.6.1",
+    cache: "gateway-api-v1.6.1",
+    definitions: "config/crd/experimental",
+    modules: [
+      { path: "sigs.k8s.io/gateway-api", at: ".", sum: "h1:mock6phZbI6rvZerwrVNk7hVNymQgHo+6sJ81Ia7ftY=" },
+      {
+        path: "sigs.k8s.io/gateway-api/conformance",
+        at: "conformance",
+        sum: "h1:hjJJBYhGlLLDAkpbiL8wYP2JmTbc5D6t/DromATFXbI=",
+      },
+    ],
   },
-] as const;
+  inference: {
+    version: "v1.6.0",
+    cache: "inference-extension-v1.6.0",
+    definitions: "config/crd",
+    modules: [
+      {
+        path: "sigs.k8s.io/gateway-api-inference-extension",
+        at: ".",
+        sum: "h1:cjtwMJYcTnLXBYE5ffR1/hHhn7U1aIFfe2RITYmOXVA=",
+      },
+      {
+        path: "sigs.k8s.io/gateway-api-inference-extension/conformance",
+        at: "conformance",
+        sum: "h1:IHzyGYgGKMf7bYGDY59K72tIpng1jVohBi32RXOrFxE=",
+      },
+    ],
+  },
+} as const satisfies Readonly<Record<string, Published>>;
+
+export type SuiteName = keyof typeof suites;
 
 export interface Suite {
   /** The test program; it runs in its own directory. */
@@ -31,10 +63,15 @@ export interface Suite {
 }
 
 /** @throws when a module is not what it was, or Go cannot build it */
-export async function buildSuite(env: NodeJS.ProcessEnv, onProgress: (text: string) => void): Promise<Suite> {
-  const cache = join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "flotilla", `gateway-api-${version}`);
+export async function buildSuite(
+  name: SuiteName,
+  env: NodeJS.ProcessEnv,
+  onProgress: (text: string) => void,
+): Promise<Suite> {
+  const { version, modules, definitions, cache: directory } = suites[name];
+  const cache = join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "flotilla", directory);
   const source = join(cache, "source");
-  const suite = { program: join(cache, "conformance.test"), definitions: join(source, "config/crd/experimental") };
+  const suite = { program: join(cache, "conformance.test"), definitions: join(source, definitions) };
   if (await exists(suite.program)) return suite;
   onProgress(`building the suite ${version} in ${cache}: some minutes, once`);
   const draft = join(cache, "draft");

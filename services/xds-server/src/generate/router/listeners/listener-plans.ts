@@ -60,7 +60,9 @@ function chainsOf(view: View, { groups, port }: GatewayListener): readonly Route
       const routeName = routeConfigurationName(first, port);
       return [{ carries: "http", serverNames: [], tls: undefined, routeName, protocol: protocolOf(first) }];
     }
-    return servers.flatMap<RouterChain>((server) => (isHttpServer(server.server) ? [httpsChain(server)] : tcpChains(view, server)));
+    return servers.flatMap<RouterChain>((server) =>
+      isHttpServer(server.server) ? [httpsChain(server)] : tcpChains(view, server),
+    );
   });
 }
 

@@ -33,6 +33,7 @@ describe("node", () => {
   const refused: readonly (readonly [string, RegExp])[] = [
     ["sidecar~10.0.0.1~web.shop", /3 parts/],
     ["car~10.0.0.1~web.shop~shop.svc", /unknown type "car"/],
+    ["sidecar~10.0.0.1~web.shop~shop.svc\nx", /"sidecar~10.0.0.1~web.shop~shop.svc\\nx" has white space in its domain/],
     ["sidecar~nowhere~web.shop~shop.svc", /no valid IP address/],
     ["", /1 parts/],
   ];

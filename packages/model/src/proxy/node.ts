@@ -39,6 +39,8 @@ export function parseNode({ id, cluster = "", metadata, locality, extensions }: 
     throw new NodeError(`node id "${id}" has ${parts.length} parts, want type~ip~name.namespace~domain`);
   }
   if (!proxyTypes.has(type)) throw new NodeError(`node id "${id}" has the unknown type "${type}"`);
+  // It becomes part of names of several parts, a line each.
+  if (/\s/.test(dnsDomain)) throw new NodeError(`node id ${JSON.stringify(id)} has white space in its domain`);
   const stated = metadataList(metadata, "INSTANCE_IPS").filter(isIpAddress);
   const ipAddresses = stated.length > 0 ? stated : [address].filter(isIpAddress);
   if (ipAddresses.length === 0)

@@ -10,7 +10,7 @@ import { type Encoded, sameVersion } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
 import { slicedParts } from "../encode/resource-set.ts";
 import { inUrl, routeConfigurationHead } from "../envoy/routes/route-configuration.ts";
-import { type HostPlan, hostDomains, type PlanText, parsePlan, plannedService } from "../select/planned-host.ts";
+import { type HostPlan, hostDomains, hostPlan, type PlanText, plannedService } from "../select/planned-host.ts";
 import { encodedMeshHost } from "../select/virtual-host.ts";
 import { virtualHostPlan } from "../select/virtual-host-plan.ts";
 
@@ -51,7 +51,7 @@ const hostIndex = query<HostIndex, string>("grpc-virtual-hosts-by-domain", (view
   const byDomain = new Map<string, PlanText[]>();
   const wildcards: { readonly domain: string; readonly plan: PlanText }[] = [];
   for (const plan of view.read(virtualHostPlan, port)) {
-    for (const domain of domainsOf(view, parsePlan(plan)).map((one) => one.toLowerCase())) {
+    for (const domain of domainsOf(view, hostPlan.read(plan)).map((one) => one.toLowerCase())) {
       const known = byDomain.get(domain);
       if (known === undefined) byDomain.set(domain, [plan]);
       else known.push(plan);
@@ -67,7 +67,7 @@ const virtualHosts = slicedParts(
   query<Encoded, PlanText>(
     "grpc-virtual-host",
     (view, text) => {
-      const plan = parsePlan(text);
+      const plan = hostPlan.read(text);
       const domains = domainsOf(view, plan);
       const withPorts =
         plan.listenPort === 0 ? domains : domains.flatMap((domain) => [domain, `${domain}:${plan.port}`]);

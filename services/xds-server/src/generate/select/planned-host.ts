@@ -2,7 +2,7 @@
  * A virtual host but for its content: as a short text, where equal texts stand for equal hosts whichever proxy asks, and with the
  * domains that are its own. Envoy refuses a route configuration in which a domain occurs twice.
  */
-import { type Branded, compareText, type Service } from "@flotilla/model";
+import { compareText, type Service, type TextOf, textCodec } from "@flotilla/model";
 import { serviceText } from "../../snapshot/row-index.ts";
 import { aliasesOf, reachableAddresses, servicesOfName } from "../../snapshot/scope/services.ts";
 import type { VirtualServiceName } from "../../snapshot/scope/virtual-service.ts";
@@ -38,62 +38,62 @@ export interface HostPlan {
   readonly withoutDomains: readonly string[];
 }
 
-interface ServiceReference {
-  readonly namespace: string;
-  readonly registry: string;
-  readonly name: string;
+const serviceReference = textCodec("ServiceReference", "/", ["namespace", "registry", "name"]);
+type ServiceReference = ReturnType<typeof serviceReference.read>;
+
+/** Lists are written with spaces, absent parts as nothing. The domain is the client's own word, which may hold anything: it comes last. */
+const planFields = textCodec<
+  "HostPlan",
+  {
+    readonly hostname: string;
+    readonly port: string;
+    readonly listenPort: string;
+    readonly service: TextOf<typeof serviceReference> | "";
+    readonly virtualService: VirtualServiceName | "";
+    readonly takesAll: "all" | "";
+    readonly countsAttempts: "counted" | "";
+    readonly aliases: string;
+    readonly withoutDomains: string;
+    readonly proxyDomain: string;
+  }
+>("HostPlan", "|", [
+  ...(["hostname", "port", "listenPort", "service", "virtualService"] as const),
+  ...(["takesAll", "countsAttempts", "aliases", "withoutDomains", "proxyDomain"] as const),
+]);
+
+export type PlanText = TextOf<typeof planFields>;
+
+/** The identity of a host: what has the same text is the same host, whichever proxy asks. */
+export const hostPlan = {
+  write: (plan: HostPlan): PlanText =>
+    planFields.write({
+      ...plan,
+      service: plan.service === undefined ? "" : serviceReference.write(plan.service),
+      virtualService: plan.virtualService ?? "",
+      takesAll: plan.takesAll ? "all" : "",
+      countsAttempts: plan.countsAttempts ? "counted" : "",
+      aliases: plan.aliases.join(" "),
+      withoutDomains: plan.withoutDomains.join(" "),
+    }),
+  read: (text: PlanText): HostPlan => {
+    const { service, virtualService, takesAll, countsAttempts, ...plan } = planFields.read(text);
+    return {
+      ...plan,
+      port: Number(plan.port),
+      listenPort: Number(plan.listenPort),
+      service: service === "" ? undefined : serviceReference.read(service),
+      virtualService: virtualService === "" ? undefined : virtualService,
+      takesAll: takesAll !== "",
+      countsAttempts: countsAttempts !== "",
+      aliases: listOf(plan.aliases),
+      withoutDomains: listOf(plan.withoutDomains),
+    };
+  },
+};
+
+function listOf(text: string): readonly string[] {
+  return text === "" ? [] : text.split(" ");
 }
-
-export type PlanText = Branded<"HostPlan">;
-
-export function planText(plan: HostPlan): PlanText {
-  const { service, takesAll, countsAttempts, aliases, withoutDomains } = plan;
-  const from = service === undefined ? 0 : [service.namespace, service.registry, service.name];
-  const parts = [plan.hostname, plan.port, plan.listenPort, from, plan.virtualService ?? 0, plan.proxyDomain];
-  const isPlain = !takesAll && countsAttempts && aliases.length + withoutDomains.length === 0;
-  return JSON.stringify(isPlain ? parts : [...parts, takesAll, countsAttempts, aliases, withoutDomains]) as PlanText;
-}
-
-export function parsePlan(text: PlanText): HostPlan {
-  const [
-    hostname,
-    port,
-    listenPort,
-    from,
-    virtualService,
-    proxyDomain,
-    takesAll = false,
-    countsAttempts = true,
-    aliases = [],
-    withoutDomains = [],
-  ] = JSON.parse(text) as PlanTuple;
-  const service = from === 0 ? undefined : { namespace: from[0], registry: from[1], name: from[2] };
-  return {
-    hostname,
-    port,
-    listenPort,
-    service,
-    virtualService: virtualService === 0 ? undefined : virtualService,
-    proxyDomain,
-    takesAll,
-    countsAttempts,
-    aliases,
-    withoutDomains,
-  };
-}
-
-type PlanTuple = [
-  hostname: string,
-  port: number,
-  listenPort: number,
-  service: 0 | [namespace: string, registry: string, name: string],
-  virtualService: 0 | VirtualServiceName,
-  proxyDomain: string,
-  takesAll?: boolean,
-  countsAttempts?: boolean,
-  aliases?: readonly string[],
-  withoutDomains?: readonly string[],
-];
 
 /** The service of a plan as it is now. */
 export function plannedService(view: View, { hostname, service }: HostPlan): Service | undefined {

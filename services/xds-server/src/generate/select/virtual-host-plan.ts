@@ -17,7 +17,7 @@ import { listenerServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { listenerHeads, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type ListenerRoute, parseRouteName } from "../envoy/routes/route-configuration.ts";
-import { assignDomains, hostName, type PlannedHost, type PlanText, planText } from "./planned-host.ts";
+import { assignDomains, hostName, hostPlan, type PlannedHost, type PlanText } from "./planned-host.ts";
 import { concernsProxy } from "./virtual-service-routes.ts";
 
 /** The virtual hosts of a route configuration, ordered by name, as texts that `encodedVirtualHost` understands. */
@@ -27,10 +27,10 @@ export const virtualHostPlan = query<readonly PlanText[], string>("virtual-host-
   if (route === undefined || listener === undefined) return [];
   const port = routedPort(listener, route);
   const hosts = assignDomains(view, plannedHosts(view, listener.name, port), port);
-  if (!route.isOfOneService) return hosts.map(planText);
+  if (!route.isOfOneService) return hosts.map(hostPlan.write);
   const own = hosts.filter((host) => hostName(host) === routeName);
   const sniffed = own.length > 0 ? own : hosts;
-  return sniffed.map((host) => planText({ ...host, takesAll: sniffed.length === 1 }));
+  return sniffed.map((host) => hostPlan.write({ ...host, takesAll: sniffed.length === 1 }));
 });
 
 /** VirtualServices in order of precedence first, then the services they leave. */

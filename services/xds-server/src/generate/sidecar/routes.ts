@@ -18,7 +18,7 @@ import {
   virtualHostsField,
 } from "../envoy/routes/route-configuration.ts";
 import { routePatching } from "../select/patching.ts";
-import { hostDomains, type PlanText, parsePlan, plannedService } from "../select/planned-host.ts";
+import { hostDomains, hostPlan, type PlanText, plannedService } from "../select/planned-host.ts";
 import { addsAttemptCount, proxyHeaders } from "../select/proxy-headers.ts";
 import { encodedMeshHost, everyPath } from "../select/virtual-host.ts";
 import { virtualHostPlan } from "../select/virtual-host-plan.ts";
@@ -38,11 +38,11 @@ export const sidecarRoutes = createContainerGenerator({
   patching: routePatching("sidecar"),
 });
 
-/** By the text of its plan; proxies that see the host alike share it. */
+/** By its identity; proxies that see the host alike share it. */
 const encodedVirtualHost = query<Encoded, PlanText>(
   "virtual-host",
   (view, text) => {
-    const plan = parsePlan(text);
+    const plan = hostPlan.read(text);
     const dropped = new Set(plan.withoutDomains);
     const domains = plan.takesAll
       ? ["*"]

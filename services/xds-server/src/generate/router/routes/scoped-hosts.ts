@@ -10,7 +10,7 @@ import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import type { Target } from "../../encode/generator.ts";
 import { routePatching } from "../../select/patching.ts";
-import { parseRouterHost, type RouterHostText, routerHostPlan } from "./virtual-host-plan.ts";
+import { type RouterHostText, routerHost, routerHostPlan } from "./virtual-host-plan.ts";
 
 /** The plan of one virtual host and not of all: a scope depends on nothing else. */
 interface Scope {
@@ -45,7 +45,7 @@ export const scopedRouteName = query<string | undefined>("scoped-route-name", (v
 
 /** Neither wildcards, nor IPv6 addresses, which hold the colon that ends the host. */
 function isKey(text: RouterHostText): boolean {
-  return parseRouterHost(text).domains.every((domain) => !/^[*[]/.test(domain));
+  return routerHost.read(text).domains.every((domain) => !/^[*[]/.test(domain));
 }
 
 export const scopeTexts = query<readonly ScopeText[]>("scope-texts", (view) => {
@@ -54,9 +54,9 @@ export const scopeTexts = query<readonly ScopeText[]>("scope-texts", (view) => {
   return view
     .read(routerHostPlan, routeName)
     .flatMap((virtualHost) =>
-      parseRouterHost(virtualHost).domains.map((domain) =>
-        scopeText.write({ routeName, host: domain.toLowerCase(), virtualHost }),
-      ),
+      routerHost
+        .read(virtualHost)
+        .domains.map((domain) => scopeText.write({ routeName, host: domain.toLowerCase(), virtualHost })),
     );
 });
 

@@ -2,7 +2,7 @@
  * Which virtual hosts a route configuration of a router has: one for each host that a server and a VirtualService of its Gateway
  * share. Names and reach only, no routes: those change more often.
  */
-import { type Branded, compareSpecificity, compareText, hostCovers } from "@flotilla/model";
+import { compareSpecificity, compareText, hostCovers, type TextOf, textCodec } from "@flotilla/model";
 import { type GatewayName, type GatewayServer, plainHost, serverHost } from "../../../snapshot/scope/gateway-merge.ts";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { misdirectedHosts } from "../../../snapshot/scope/misdirected-hosts.ts";
@@ -12,7 +12,7 @@ import { inUrl } from "../../envoy/routes/route-configuration.ts";
 import { addsAttemptCount } from "../../select/proxy-headers.ts";
 import { type Arrival, concernsProxy, type RoutesKey, routesKey } from "../../select/virtual-service-routes.ts";
 
-/** A virtual host but for its routes; as a text it is an argument that equal hosts of all routers share. */
+/** A virtual host but for its routes. */
 export interface RouterHost {
   readonly name: string;
   readonly domains: readonly string[];
@@ -23,10 +23,47 @@ export interface RouterHost {
   /** Whether backends learn how often a request was tried. */
   readonly countsAttempts: boolean;
   /** All requests are answered with 421 (Misdirected Request): they came over a connection for other hosts. */
-  readonly isMisdirected?: true;
+  readonly isMisdirected: boolean;
 }
 
-export type RouterHostText = Branded<"RouterHost">;
+/** Lists are written with spaces. */
+const hostFields = textCodec<
+  "RouterHost",
+  {
+    readonly name: string;
+    readonly redirects: "redirects" | "";
+    readonly countsAttempts: "counted" | "";
+    readonly isMisdirected: "misdirected" | "";
+    readonly domains: string;
+    readonly routes: string;
+  }
+>("RouterHost", "|", ["name", "redirects", "countsAttempts", "isMisdirected", "domains", "routes"]);
+
+export type RouterHostText = TextOf<typeof hostFields>;
+
+/** The identity of a host: what has the same text is the same host, of whichever router. */
+export const routerHost = {
+  write: (host: RouterHost): RouterHostText =>
+    hostFields.write({
+      name: host.name,
+      redirects: host.redirects ? "redirects" : "",
+      countsAttempts: host.countsAttempts ? "counted" : "",
+      isMisdirected: host.isMisdirected ? "misdirected" : "",
+      domains: host.domains.join(" "),
+      routes: host.routes.join(" "),
+    }),
+  read: (text: RouterHostText): RouterHost => {
+    const { name, redirects, countsAttempts, isMisdirected, domains, routes } = hostFields.read(text);
+    return {
+      name,
+      domains: domains.split(" "),
+      routes: routes === "" ? [] : (routes.split(" ") as RoutesKey[]),
+      redirects: redirects !== "",
+      countsAttempts: countsAttempts !== "",
+      isMisdirected: isMisdirected !== "",
+    };
+  },
+};
 
 /** The virtual hosts of a route configuration, ordered by name. */
 export const routerHostPlan = query<readonly RouterHostText[], string>("router-host-plan", (view, routeName) => {
@@ -35,15 +72,15 @@ export const routerHostPlan = query<readonly RouterHostText[], string>("router-h
   const hosts = sharedHosts(view, servers, http3Routes.has(routeName));
   const port = servers[0]?.server.port?.number ?? 0;
   const misdirected = [...view.read(misdirectedHosts, routeName)].filter((host) => !hosts.has(host));
-  if (hosts.size === 0 && misdirected.length === 0) return [planText(answering(`blackhole:${port}`, ["*"]))];
+  if (hosts.size === 0 && misdirected.length === 0) return [routerHost.write(answering(`blackhole:${port}`, ["*"]))];
   const countsAttempts = view.read(addsAttemptCount);
   const routed = withoutRepetition(hosts).map(({ hostnames, port, routes, redirects }) => {
     const name = `${inUrl(hostnames[0] ?? "")}:${port}`;
-    return { name, domains: hostnames, routes: [...routes.values()], redirects, countsAttempts };
+    return { name, domains: hostnames, routes: [...routes.values()], redirects, countsAttempts, isMisdirected: false };
   });
   return [...routed, ...elsewhere({ misdirected, servers, hosts, port })]
     .sort((a, b) => compareText(a.name, b.name))
-    .map(planText);
+    .map(routerHost.write);
 });
 
 interface Elsewhere {
@@ -64,17 +101,9 @@ function elsewhere({ misdirected, servers, hosts, port }: Elsewhere): readonly R
   ];
 }
 
-function planText(host: RouterHost): RouterHostText {
-  return JSON.stringify(host) as RouterHostText;
-}
-
-export function parseRouterHost(text: RouterHostText): RouterHost {
-  return JSON.parse(text) as RouterHost;
-}
-
 /** Without routes: requests are answered with 404. */
 function answering(name: string, domains: readonly string[]): RouterHost {
-  return { name, domains, routes: [], redirects: false, countsAttempts: false };
+  return { name, domains, routes: [], redirects: false, countsAttempts: false, isMisdirected: false };
 }
 
 interface SharedHost {

@@ -8,13 +8,13 @@ import { query } from "../../../snapshot/view.ts";
 import { type Encoded, encodedElement, sameVersion } from "../../encode/encoded.ts";
 import { virtualHostsField } from "../../envoy/routes/route-configuration.ts";
 import { encodedVirtualServiceRoutes } from "../../select/virtual-service-routes.ts";
-import { parseRouterHost, type RouterHostText } from "./virtual-host-plan.ts";
+import { type RouterHostText, routerHost } from "./virtual-host-plan.ts";
 
-/** By the text of its plan: an element of its route configuration's field. Routes that take everything come last. */
+/** By its identity: an element of its route configuration's field. Routes that take everything come last. */
 export const encodedRouterHost = query<Encoded, RouterHostText>(
   "router-virtual-host",
   (view, text) => {
-    const { name, domains, routes, redirects, countsAttempts, isMisdirected } = parseRouterHost(text);
+    const { name, domains, routes, redirects, countsAttempts, isMisdirected } = routerHost.read(text);
     const encoded = routes.map((key) => view.read(encodedVirtualServiceRoutes, key));
     return encodedElement(virtualHostsField, VirtualHostSchema, [
       create(VirtualHostSchema, { name, domains: [...domains] }),

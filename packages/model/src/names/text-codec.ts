@@ -51,8 +51,9 @@ export function textCodec(
     read: (text) => {
       const parts: Record<string, string> = {};
       let start = 0;
-      for (const [index, field] of fields.entries()) {
-        const end = index === others.length ? text.length : text.indexOf(separator, start);
+      let left = fields.length;
+      for (const field of fields) {
+        const end = --left === 0 ? text.length : text.indexOf(separator, start);
         if (end < 0) throw new Error(`[MODEL_TEXT] ${JSON.stringify(text)} is no ${name}`);
         // own key: fields are the codec's
         parts[field] = text.slice(start, end);

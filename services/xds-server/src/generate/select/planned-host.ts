@@ -67,26 +67,31 @@ export type PlanText = TextOf<typeof planFields>;
 export const hostPlan = {
   write: (plan: HostPlan): PlanText =>
     planFields.write({
-      ...plan,
+      hostname: plan.hostname,
+      port: plan.port,
+      listenPort: plan.listenPort,
       service: plan.service === undefined ? "" : serviceReference.write(plan.service),
       virtualService: plan.virtualService ?? "",
       takesAll: plan.takesAll ? "all" : "",
       countsAttempts: plan.countsAttempts ? "counted" : "",
       aliases: plan.aliases.join(" "),
       withoutDomains: plan.withoutDomains.join(" "),
+      proxyDomain: plan.proxyDomain,
     }),
   read: (text: PlanText): HostPlan => {
-    const { service, virtualService, takesAll, countsAttempts, ...plan } = planFields.read(text);
+    const parts = planFields.read(text);
+    const { service, virtualService } = parts;
     return {
-      ...plan,
-      port: Number(plan.port),
-      listenPort: Number(plan.listenPort),
+      hostname: parts.hostname,
+      port: Number(parts.port),
+      listenPort: Number(parts.listenPort),
       service: service === "" ? undefined : serviceReference.read(service),
       virtualService: virtualService === "" ? undefined : virtualService,
-      takesAll: takesAll !== "",
-      countsAttempts: countsAttempts !== "",
-      aliases: listOf(plan.aliases),
-      withoutDomains: listOf(plan.withoutDomains),
+      takesAll: parts.takesAll !== "",
+      countsAttempts: parts.countsAttempts !== "",
+      aliases: listOf(parts.aliases),
+      withoutDomains: listOf(parts.withoutDomains),
+      proxyDomain: parts.proxyDomain,
     };
   },
 };

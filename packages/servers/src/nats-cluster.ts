@@ -2,7 +2,14 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { type NatsOptions, type Plan, type RunningServer, start, writePrivately } from "./start-server.ts";
+import {
+  maxFileStore,
+  type NatsOptions,
+  type Plan,
+  type RunningServer,
+  start,
+  writePrivately,
+} from "./start-server.ts";
 
 /** Number of servers, and the options of each. */
 export interface NatsClusterOptions extends Omit<NatsOptions, "port"> {
@@ -75,7 +82,7 @@ function planOf({ authorization, httpPort, routes, own }: PlanOptions): Plan {
       `server_name: nats-${own}`,
       "max_payload: 8388608",
       `http: "127.0.0.1:${httpPort}"`,
-      `jetstream { store_dir: ${JSON.stringify(join(directory, "nats"))}, sync_interval: always }`,
+      `jetstream { store_dir: ${JSON.stringify(join(directory, "nats"))}, sync_interval: always, max_file_store: ${maxFileStore} }`,
       `cluster { name: flotilla, listen: "127.0.0.1:${routes[own]}", no_advertise: true, routes: [${urls}] }`,
       authorization,
     ];

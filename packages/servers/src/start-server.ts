@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { delay } from "@flotilla/runtime";
@@ -10,6 +11,7 @@ import type { FetchOptions } from "./find-server.ts";
 import { findServer } from "./find-server.ts";
 import { freePort } from "./free-port.ts";
 import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
+import { healthAccount, natsHealth } from "./nats-health.ts";
 
 /** Directory and port of a server. */
 export interface StartOptions extends FetchOptions {
@@ -23,6 +25,8 @@ export interface StartOptions extends FetchOptions {
 export interface NatsOptions extends StartOptions {
   /** Text for its configuration: who may connect, and what each may do. Everybody may do everything without it. */
   readonly authorization?: string;
+  /** `failure()` asks the server for its health, as a user of an account of its own: `authorization` must have users then, and no accounts. */
+  readonly asksHealth?: boolean;
 }
 
 /** Options of a Redis server. */
@@ -42,6 +46,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly exited: Promise<string>;
   /** Ends it as a crash would. */
   kill(): Promise<void>;
+  /** What keeps it from its work until it is restarted; undefined for a server that works, or whose disk is full: it restarts no better then. */
+  failure(): Promise<string | undefined>;
 }
 
 export interface Plan {
@@ -51,6 +57,8 @@ export interface Plan {
   readonly args: (directory: string, port: number) => readonly string[] | Promise<readonly string[]>;
   /** Its answer to `question` holds `answer` when it can be used: one that reads its data back listens before that. */
   readonly ready?: { readonly question: string; readonly answer: string };
+  /** What the server itself reports to be wrong. */
+  readonly health?: (port: number) => Promise<string | undefined>;
 }
 
 /** Large enough for the endpoints of the largest service, packed; the server's own limit is 64 MB. */
@@ -62,16 +70,25 @@ export function writePrivately(file: string, lines: readonly string[]): void {
   writeFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 });
 }
 
-function natsPlan({ authorization = "" }: NatsOptions): Plan {
+/**
+ * The disk is the bound of the streams. By default NATS takes three quarters of the room that it finds at its start: started on a full disk it
+ * would refuse every write from then on, and report that it is well.
+ */
+export const maxFileStore = "1TB";
+
+function natsPlan({ authorization = "", asksHealth = false }: NatsOptions): Plan {
+  const user = { name: "health", password: randomBytes(16).toString("hex") };
   return {
     name: "nats",
     scheme: "nats",
+    ...(asksHealth && { health: (port) => natsHealth(port, user) }),
     args: (directory, port) => {
       const file = join(directory, "nats.conf");
       const store = JSON.stringify(join(directory, "nats"));
       writePrivately(file, [
         `max_payload: ${maxPayloadBytes}`,
-        `jetstream { store_dir: ${store}, sync_interval: always }`,
+        `jetstream { store_dir: ${store}, sync_interval: always, max_file_store: ${maxFileStore} }`,
+        ...(asksHealth ? [healthAccount(user)] : []),
         authorization,
       ]);
       return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];
@@ -131,7 +148,7 @@ export async function start(plan: Plan, options: StartOptions): Promise<RunningS
 }
 
 async function launch(
-  { name, scheme, args, ready }: Plan,
+  { name, scheme, args, ready, health }: Plan,
   binary: string,
   directory: string,
   port: number,
@@ -173,6 +190,7 @@ async function launch(
     logFile,
     exited,
     kill: () => end("SIGKILL"),
+    failure: async () => ((await hasRoom(directory)) ? health?.(port) : undefined),
     [Symbol.asyncDispose]: () => end("SIGTERM"),
   };
 }
@@ -198,6 +216,14 @@ async function listening(child: ChildProcess, { name, port, logFile, ready }: Aw
     await delay(10);
   }
   throw new ServersError("SERVER_FAILED", `${name} does not listen on port ${port}, its log is ${logFile}`);
+}
+
+/** Enough for a server to open its files and go on. */
+const roomBytes = 1024 * 1024;
+
+async function hasRoom(directory: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize >= roomBytes;
 }
 
 function accepts(port: number): Promise<boolean> {

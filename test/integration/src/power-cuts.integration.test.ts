@@ -27,6 +27,18 @@ const plans: readonly RoundPlan[] = [
     stopped: ["config-controller"],
     order: ["nats", "config-controller", "redis"],
   },
+  {
+    ...writes,
+    losses: { nats: "torn", redis: "wiped" },
+    stopped: ["ca", "service-controller"],
+    order: ["service-controller", "ca", "redis", "nats"],
+  },
+  {
+    ...writes,
+    losses: { nats: "untouched", redis: "none" },
+    stopped: ["ca", "config-controller", "service-controller"],
+    order: ["service-controller", "ca", "redis", "config-controller"],
+  },
 ];
 
 it("power cuts lose nothing silently", async () => {

@@ -48,7 +48,7 @@ export async function openShared(
   const authorization = natsAuthorization(bus.users);
   const nats =
     givenBus === undefined
-      ? owned.use(await keepServer("nats", (find) => startNats({ ...find, authorization }), given))
+      ? owned.use(await keepServer("nats", (find) => startNats({ ...find, authorization, asksHealth: true }), given))
       : undefined;
   const redis =
     givenStore === undefined
@@ -98,6 +98,7 @@ function runOf(server: RunningServer): Run {
     pid: server.pid,
     exited: server.exited,
     isReady: async () => true,
+    failure: () => server.failure(),
     stop: async () => server[Symbol.asyncDispose](),
     kill: () => server.kill(),
   };

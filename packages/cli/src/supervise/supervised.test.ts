@@ -17,7 +17,7 @@ function fakeRun(pid: number, isReady = true): FakeRun {
 }
 
 /** Supervises fake runs with the numbers 1, 2, …; `begin` may fail. */
-function supervise(begin: (pid: number) => FakeRun) {
+function supervise(begin: (pid: number) => FakeRun, failurePolicy = { everyMs: 1, forMs: 5 }) {
   const runs: FakeRun[] = [begin(1)];
   const events: SupervisionEvent[] = [];
   const start = async () => {
@@ -26,7 +26,14 @@ function supervise(begin: (pid: number) => FakeRun) {
     return run;
   };
   const [first] = runs as [FakeRun];
-  const supervised = new Supervised({ name: "ca", first, start, policy, onEvent: (event) => events.push(event) });
+  const supervised = new Supervised({
+    name: "ca",
+    first,
+    start,
+    policy,
+    failurePolicy,
+    onEvent: (event) => events.push(event),
+  });
   return { supervised, runs, events };
 }
 
@@ -47,6 +54,20 @@ describe("a supervised process", () => {
     await supervised[Symbol.asyncDispose]();
     assert.equal(supervised.state.kind, "over");
     assert.equal(runs.length, 2);
+  });
+
+  it("that runs and fails for good is ended and started again; one that fails for a moment is left alone", async () => {
+    const failures = ["disk full", undefined, "disk full", undefined];
+    const { supervised, runs } = supervise((pid) => ({
+      ...fakeRun(pid),
+      failure: async () => (pid === 2 ? failures.shift() : pid === 1 ? "no stream can be written" : undefined),
+    }));
+    await until(() => supervised.run?.pid === 2, soon("the second run"));
+    assert.equal(supervised.lastEnd?.reason, "restarted since it failed: no stream can be written");
+    assert.equal(await runs[0]?.exited, "stopped");
+    await until(() => failures.length === 0, soon("the second run to be asked"));
+    await supervised[Symbol.asyncDispose]();
+    assert.deepEqual([supervised.restarts, runs.length], [1, 2]);
   });
 
   it("that ends again and again without getting ready is given up with the last reason", async () => {

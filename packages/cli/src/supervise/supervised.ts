@@ -1,6 +1,7 @@
 /** Keeps one process running: starts it again with back-off when it ends, until it is disposed of or loops. */
 import { delay } from "@flotilla/runtime";
 import { CliError } from "../errors.ts";
+import { defaultFailurePolicy, type FailurePolicy, lastingFailure } from "./lasting-failure.ts";
 import { defaultPolicy, type End, RestartHistory, type RestartPolicy } from "./restart-policy.ts";
 
 /** One run of a process. */
@@ -10,6 +11,8 @@ export interface Run {
   readonly exited: Promise<string>;
   /** Whether it does its work. */
   isReady(): Promise<boolean>;
+  /** What keeps it from its work until it is started again, although it runs. */
+  failure?(): Promise<string | undefined>;
   /** Ends it in order; resolves when it has ended. */
   stop(): Promise<void>;
   /** Ends it as a crash would. */
@@ -49,6 +52,7 @@ export interface SupervisedOptions<R extends Run> {
   readonly start: () => Promise<R>;
   readonly onEvent: (event: SupervisionEvent) => void;
   readonly policy?: RestartPolicy;
+  readonly failurePolicy?: FailurePolicy;
 }
 
 interface EndOfRun extends Pick<End, "readySinceMs"> {
@@ -131,22 +135,25 @@ export class Supervised<R extends Run> implements AsyncDisposable {
 
   async #untilEnd(run: R): Promise<EndOfRun> {
     const over = new AbortController();
-    const watching = this.#watchReadiness(run, AbortSignal.any([over.signal, this.#stop.signal]));
-    const reason = await run.exited;
+    const watching = this.#watch(run, AbortSignal.any([over.signal, this.#stop.signal]));
+    const how = await run.exited;
     over.abort();
-    await watching;
+    const failure = await watching;
     const readySinceMs = this.#state.kind === "ready" ? this.#state.sinceMs : undefined;
-    return { reason, readySinceMs };
+    return { reason: failure === undefined ? how : `restarted since it failed: ${failure}`, readySinceMs };
   }
 
-  async #watchReadiness(run: R, over: AbortSignal): Promise<void> {
-    while (!over.aborted) {
-      if (await run.isReady()) {
-        if (!over.aborted) this.#state = { kind: "ready", run, sinceMs: Date.now() };
-        return;
-      }
+  /** Until it is ready, then until it fails for good and is ended, or until it is over. Resolves to that failure. */
+  async #watch(run: R, over: AbortSignal): Promise<string | undefined> {
+    while (!(await run.isReady())) {
       await delay(pollMs, over);
+      if (over.aborted) return undefined;
     }
+    if (over.aborted) return undefined;
+    this.#state = { kind: "ready", run, sinceMs: Date.now() };
+    const failure = await lastingFailure(run, this.#options.failurePolicy ?? defaultFailurePolicy, over);
+    if (failure !== undefined) await run.stop();
+    return failure;
   }
 
   /** @throws CliError CLI_SERVICE_ENDED, CLI_USAGE */

@@ -116,6 +116,18 @@ test("a rule of mutual TLS names certificate providers and who may answer", () =
   assert.equal(text.match(/"instanceName":"default","certificateName":"ROOTCA"/g)?.length, 2);
 });
 
+test("a rule of mutual TLS names nobody where no endpoint has an identity", () => {
+  const core = new Core();
+  apply(core, web, aRule({ trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } } }));
+  const subject = core.subjectOf(aSidecar("shop", { GENERATOR: "grpc" }));
+  const name = `outbound|80||${host}`;
+  const cluster = core.resources(subject, typeUrl.cluster, nameSet([name]))?.byName.get(name);
+  assert.ok(cluster);
+  const text = JSON.stringify(bytesToJson(typeUrl.cluster, cluster.bytes));
+  assert.match(text, /"instanceName":"default","certificateName":"ROOTCA"/);
+  assert.doesNotMatch(text, /matchSubjectAltNames/);
+});
+
 const ejections = [
   { name: "5 errors where it gives no number", rule: {}, volume: 5 },
   { name: "its number of errors", rule: { consecutive5xxErrors: 3, maxEjectionPercent: 50 }, volume: 3, percent: 50 },

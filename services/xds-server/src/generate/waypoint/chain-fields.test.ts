@@ -122,6 +122,12 @@ const webTcp = `inbound-vip|9000|tcp|${hostOf("web")}`;
 const manager = "filters.0.typedConfig";
 const route = `${manager}.routeConfig.virtualHosts.0.routes.0.route`;
 
+const logged = (name: string, kind: "Service" | "Gateway", target: string, expression: string) =>
+  anObject("Telemetry", `shop/${name}`, {
+    targetRefs: [{ group: kind === "Service" ? "" : "gateway.networking.k8s.io", kind, name: target }],
+    accessLogging: [{ providers: [{ name: "envoy" }], filter: { expression } }],
+  });
+
 const chainFields: readonly (readonly [name: string, given: WaypointGiven, chain: string, at: string, is: string])[] = [
   ["a request goes to the service", {}, webHttp, `${route}.cluster`, "inbound-vip|80|http|web.shop.svc.cluster.local"],
   [
@@ -350,6 +356,30 @@ const chainFields: readonly (readonly [name: string, given: WaypointGiven, chain
     webHttp,
     `${manager}.accessLog`,
     "none",
+  ],
+  [
+    "the log of its service before that of its Gateway",
+    {
+      objects: [
+        logged("a", "Service", "web", "response.code >= 500"),
+        logged("b", "Gateway", "waypoint", "response.code >= 400"),
+      ],
+    },
+    webHttp,
+    `${manager}.accessLog.0.filter.extensionFilter.typedConfig.expression`,
+    "response.code >= 500",
+  ],
+  [
+    "the log of its Gateway for other services",
+    {
+      objects: [
+        logged("a", "Service", "web", "response.code >= 500"),
+        logged("b", "Gateway", "waypoint", "response.code >= 400"),
+      ],
+    },
+    `inbound-vip|7070|http|${hostOf("cart")}`,
+    `${manager}.accessLog.0.filter.extensionFilter.typedConfig.expression`,
+    "response.code >= 400",
   ],
 ];
 

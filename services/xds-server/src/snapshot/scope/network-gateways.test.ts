@@ -11,6 +11,8 @@ function gateway(network: string, spec: JsonObject) {
   return { ...aConfig("KubernetesGateway", "istio-system", "eastwest", spec), labels };
 }
 
+const meshNetworks = (networks: JsonObject) => aConfig("MeshNetworks", "istio-system", "istio", { networks });
+
 const cases = [
   {
     name: "a service with the label, at its external addresses",
@@ -54,6 +56,53 @@ const cases = [
     values: [gateway("", { addresses: [{ value: "192.0.2.2" }], listeners: [{ port: 15443, tls: autoPassthrough }] })],
     want: [],
   },
+  {
+    name: "an address of MeshNetworks",
+    values: [meshNetworks({ n2: { gateways: [{ address: "192.0.2.3", port: 443 }], endpoints: [] } })],
+    want: ["n2  192.0.2.3:443"],
+  },
+  {
+    name: "a service of MeshNetworks, in the clusters of the network alone",
+    values: [
+      meshNetworks({
+        n2: {
+          gateways: [{ registryServiceName: "eastwest.istio-system.svc.cluster.local", port: 443 }],
+          endpoints: [{ fromRegistry: "east" }, { fromCidr: "10.0.0.0/8" }],
+        },
+      }),
+      aService("eastwest", "istio-system", {
+        clusterExternalAddresses: { east: ["192.0.2.4"], west: ["192.0.2.5"] },
+        clusterExternalPorts: { east: { 443: 30443 } },
+      }),
+    ],
+    want: ["n2 east 192.0.2.4:30443"],
+  },
+  {
+    name: "a service with the label, at the port that a label names, in order of addresses",
+    values: [
+      aService("eastwest", "istio-system", {
+        labels: { "topology.istio.io/network": "n2", "networking.istio.io/gatewayPort": "35443" },
+        clusterExternalAddresses: { east: ["192.0.2.9", "192.0.2.1"], west: ["192.0.2.1"] },
+      }),
+    ],
+    want: ["n2 west 192.0.2.1:35443", "n2 east 192.0.2.9:35443"],
+  },
+  {
+    name: "a Gateway of a cluster that it names, with tunnels and without",
+    values: [
+      {
+        ...gateway("n2", {
+          addresses: [{ value: "192.0.2.2" }],
+          listeners: [
+            { name: "mesh", port: 15008, protocol: "HBONE" },
+            { name: "cross", port: 15443, tls: { mode: "Passthrough" } },
+          ],
+        }),
+        labels: { "topology.istio.io/network": "n2", "topology.istio.io/cluster": "east" },
+      },
+    ],
+    want: ["n2 east 192.0.2.2:15008 hbone", "n2 east 192.0.2.2:15443"],
+  },
 ];
 
 for (const { name, values, want } of cases) {
@@ -62,7 +111,10 @@ for (const { name, values, want } of cases) {
     const found = core.read(networkGateways, core.subjectOf(aSidecar("shop")));
     const texts = [...found.values()]
       .flat()
-      .map(({ network, clusterId, address, port }) => `${network} ${clusterId} ${address}:${port}`);
+      .map(
+        ({ network, clusterId, address, port, isHbone }) =>
+          `${network} ${clusterId} ${address}:${port}${isHbone ? " hbone" : ""}`,
+      );
     assert.deepEqual(texts, want);
   });
 }

@@ -30,6 +30,7 @@ export {
   type KubeObject,
   type OwnerReference,
   objectKey,
+  objectNameOf,
   withoutNulls,
 } from "./config/kube-object.ts";
 export { checkKubeObject } from "./config/kube-object-shape.ts";
@@ -135,7 +136,7 @@ export {
   resolveShortName,
   serviceHostname,
 } from "./names/host.ts";
-export { maxNamespaceLength, problemOfName } from "./names/object-name.ts";
+export { maxNamespaceLength, type ObjectName, objectName, problemOfName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";
 export { type Branded, type TextCodec, type TextOf, textCodec } from "./names/text-codec.ts";
 export { NodeError, type NodeInfo, parseNode } from "./proxy/node.ts";

@@ -22,7 +22,7 @@ import {
   readObjects,
   unreadableFile,
 } from "./read-objects.ts";
-import type { ObjectKey, ObjectSource, SourceChange, SourceGroup, SourceProblem } from "./source.ts";
+import type { ForeignKind, ObjectKey, ObjectSource, SourceChange, SourceGroup, SourceProblem } from "./source.ts";
 
 /** The path, which kinds are read, and times in milliseconds. */
 export interface DirectorySourceOptions extends Admission {
@@ -90,7 +90,7 @@ class DirectorySource implements ObjectSource {
     return [...trouble, ...this.#table.problems()];
   }
 
-  ignored(): ReadonlyMap<string, number> {
+  ignored(): ReadonlyMap<ForeignKind, number> {
     return this.#table.ignored();
   }
 
@@ -155,7 +155,7 @@ interface InForce {
 interface FileState {
   readonly held: ReadonlyMap<string, Held>;
   readonly problems: readonly SourceProblem[];
-  readonly ignored: ReadonlyMap<string, number>;
+  readonly ignored: ReadonlyMap<ForeignKind, number>;
 }
 
 const noState: FileState = { held: new Map(), problems: [], ignored: new Map() };
@@ -204,9 +204,9 @@ export class FileTable {
     return [...own, ...duplicates].sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line));
   }
 
-  /** Objects of foreign kinds, by `apiVersion kind`. */
-  ignored(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
+  /** Objects of foreign kinds. */
+  ignored(): ReadonlyMap<ForeignKind, number> {
+    const counts = new Map<ForeignKind, number>();
     for (const { ignored } of this.#files.values())
       for (const [kind, count] of ignored) counts.set(kind, (counts.get(kind) ?? 0) + count);
     return counts;

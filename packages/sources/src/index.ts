@@ -13,4 +13,4 @@ export type { SourceErrorCode } from "./errors.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";
 export type { Admission, FileReading, KnownKind } from "./read-objects.ts";
 export type { ObjectKey, ObjectSource, SourceChange, SourceGroup, SourceProblem } from "./source.ts";
-export { ProblemLog, type ProblemNews } from "./source.ts";
+export { type ForeignKind, foreignKind, ProblemLog, type ProblemNews } from "./source.ts";

@@ -2,7 +2,7 @@
 import { apiGroup, isObject, type KubeObject, maxNamespaceLength, ownValue, problemOfName } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
 import { type DocumentThread, type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
-import type { ObjectKey, SourceProblem } from "./source.ts";
+import { type ForeignKind, foreignKind, type ObjectKey, type SourceProblem } from "./source.ts";
 
 /** What the reader of a source knows of a kind; undefined for kinds that nobody knows. */
 export interface KnownKind {
@@ -39,7 +39,7 @@ export interface FileReading {
   readonly isPartial: boolean;
   readonly problems: readonly SourceProblem[];
   /** Objects of foreign kinds: how many of each, by `apiVersion kind`. */
-  readonly ignored: ReadonlyMap<string, number>;
+  readonly ignored: ReadonlyMap<ForeignKind, number>;
   /** What each document's text gave, for the next reading of the file. */
   readonly documents: ReadonlyMap<string, DocumentReading>;
 }
@@ -49,7 +49,7 @@ interface DocumentReading {
   readonly syntax: readonly { readonly line: number; readonly reason: string }[];
   readonly objects: readonly ObjectReading[];
   /** `apiVersion kind` of each object of a foreign kind. */
-  readonly ignored: readonly string[];
+  readonly ignored: readonly ForeignKind[];
 }
 interface ObjectReading {
   readonly line: number;
@@ -71,7 +71,7 @@ export function readObjects(
   const problems: SourceProblem[] = [];
   let isPartial = false;
   const lines = new Map<string, number>();
-  const ignored = new Map<string, number>();
+  const ignored = new Map<ForeignKind, number>();
   for (const { body, line: start } of splitDocuments(text)) {
     const reading = previous.get(body) ?? readDocument(body, admission);
     documents.set(body, reading);
@@ -144,7 +144,7 @@ function valuesOf(parsed: ParsedDocument): readonly unknown[] {
 
 function readValue(value: unknown, parsed: ParsedDocument, admission: Admission): DocumentReading {
   const line = parsed.ok ? parsed.line : 1;
-  const ignored = foreignKind(value, admission);
+  const ignored = foreignKindOf(value, admission);
   const objects = readObject(value, line, admission);
   return { syntax: [], objects, ignored: ignored === undefined ? [] : [ignored] };
 }
@@ -157,11 +157,11 @@ function joined(parsed: ParsedDocument, parts: readonly DocumentReading[]): Docu
   };
 }
 
-function foreignKind(value: unknown, admission: Admission): string | undefined {
+function foreignKindOf(value: unknown, admission: Admission): ForeignKind | undefined {
   if (!isObject(value)) return undefined;
   const { apiVersion, kind } = value;
   if (typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
-  return admission.kindOf(apiVersion, kind)?.isForeign === true ? `${apiVersion} ${kind}` : undefined;
+  return admission.kindOf(apiVersion, kind)?.isForeign === true ? foreignKind.write({ apiVersion, kind }) : undefined;
 }
 
 /** Nothing for an empty document and for kinds of no use here. */

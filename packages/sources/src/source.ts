@@ -1,6 +1,6 @@
 /** Where objects come from: each source gives its whole state first and then what changes, group by group. */
 
-import type { KubeObject, Provenance } from "@flotilla/model";
+import { type KubeObject, type Provenance, type TextOf, textCodec } from "@flotilla/model";
 
 /** Names an object whatever version of its API it was written in. */
 export interface ObjectKey {
@@ -33,6 +33,10 @@ export interface SourceProblem {
   readonly reason: string;
 }
 
+/** A kind that is of no use to any reader. */
+export const foreignKind = textCodec("ForeignKind", " ", ["apiVersion", "kind"]);
+export type ForeignKind = TextOf<typeof foreignKind>;
+
 /** A source of objects; disposing of it ends its watches. */
 export interface ObjectSource extends AsyncDisposable {
   readonly name: string;
@@ -40,8 +44,8 @@ export interface ObjectSource extends AsyncDisposable {
   groups(stop: AbortSignal): AsyncIterable<SourceGroup>;
   /** What is refused now. */
   problems(): readonly SourceProblem[];
-  /** Objects of kinds that are of no use to any reader: how many of each, by `apiVersion kind`. */
-  ignored(): ReadonlyMap<string, number>;
+  /** Objects of kinds that are of no use to any reader: how many of each. */
+  ignored(): ReadonlyMap<ForeignKind, number>;
 }
 
 /** Problems that appeared and that ended since the last update. */

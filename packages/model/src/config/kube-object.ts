@@ -1,4 +1,5 @@
 /** An object in the shape of the Kubernetes API, as a file or an API server hands it out. */
+import { type ObjectName, objectName } from "../names/object-name.ts";
 import type { ConfigKey } from "./config.ts";
 
 export interface KubeMetadata {
@@ -39,6 +40,11 @@ export function apiGroup(apiVersion: string): string {
 /** The key under which an object is stored when its kind is called `kind`. */
 export function objectKey(object: KubeObject, kind: string = object.kind): ConfigKey {
   return { kind, namespace: object.metadata.namespace ?? "", name: object.metadata.name };
+}
+
+/** The object's name among those of its kind. */
+export function objectNameOf({ metadata: { namespace = "", name } }: KubeObject): ObjectName {
+  return objectName.write({ namespace, name });
 }
 
 /** Milliseconds since the epoch; 0 when the object carries no creation time. */

@@ -2,6 +2,11 @@
  * Names of objects, wherever they are read: what every API server asks of them (a segment of a path), and Kubernetes' bounds on their
  * length. Kinds of their own may ask for more.
  */
+import { type TextOf, textCodec } from "./text-codec.ts";
+
+/** `namespace/name` of an object whose kind is known; without a namespace it begins with the slash. */
+export const objectName = textCodec("ObjectName", "/", ["namespace", "name"]);
+export type ObjectName = TextOf<typeof objectName>;
 
 /** Of names, in characters; those of namespaces may have 63. */
 const maxNameLength = 253;

@@ -2,7 +2,7 @@
  * Traits that endpoints of every origin get: labels by place, so that subsets can select by them, identities as SPIFFE ids, and the
  * network of their address, by MeshNetworks. Source: Istio's MeshNetworks reference.
  */
-import { addressNumber, type Endpoint, type Labels } from "@flotilla/model";
+import { addressNumber, type Endpoint, type Labels, parseLocality } from "@flotilla/model";
 import type { KubeNode } from "../kube.ts";
 
 /** Labels that endpoints get beside those of their workload, so that subsets can select by place. */
@@ -32,7 +32,7 @@ interface Placement {
 
 /** The workload's labels with those of its place; its own network label stays. Empty parts add no label. */
 export function placedLabels(own: Labels, { clusterId, locality, network, nodeName = "" }: Placement): Labels {
-  const [region = "", zone = "", subzone = ""] = locality.split("/");
+  const { region, zone, subzone } = parseLocality(locality);
   const labels: Record<string, string> = { ...own };
   if (region !== "") labels["topology.kubernetes.io/region"] = region;
   if (zone !== "") labels["topology.kubernetes.io/zone"] = zone;

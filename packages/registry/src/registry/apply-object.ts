@@ -8,6 +8,8 @@ import {
   type ConfigKey,
   type KubeObject,
   type Labels,
+  type ObjectName,
+  objectName,
   ownValue,
   type TextOf,
   textCodec,
@@ -19,7 +21,7 @@ import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
 import type { FileKey } from "../file/file-service.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
-import { addressesOf, namespaceOf, type ObjectName, type Objects, serviceOfSlice, setOrDelete } from "./objects.ts";
+import { addressesOf, namespaceOf, type Objects, podOf, serviceOfSlice, setOrDelete } from "./objects.ts";
 import { multiClusterGroup } from "./registry-input.ts";
 
 /** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
@@ -57,7 +59,7 @@ export function applyObject(
   { exportedOnly, systemNamespace }: Pick<RegistrySettings, "exportedOnly" | "systemNamespace">,
 ): void {
   const { objects, dirty } = intake;
-  const name = `${key.namespace}/${key.name}`;
+  const name = objectName.write(key);
   switch (key.kind) {
     case "Service":
       objects.setService(name, object as KubeService | undefined);
@@ -69,10 +71,12 @@ export function applyObject(
       break;
     case "Endpoints": {
       const slices = object === undefined ? [] : slicesOfEndpoints(object);
-      const kept = new Set(slices.map(({ metadata }) => `${key.namespace}/${metadata.name}`));
+      const nameOf = ({ metadata }: KubeEndpointSlice) =>
+        objectName.write({ namespace: key.namespace, name: metadata.name });
+      const kept = new Set(slices.map(nameOf));
       const before = [...objects.slicesOfService.get(name)].filter((slice) => slice.startsWith(`${name}~`));
       for (const slice of before) if (!kept.has(slice)) applySlice(intake, slice, undefined);
-      for (const slice of slices) applySlice(intake, `${key.namespace}/${slice.metadata.name}`, slice);
+      for (const slice of slices) applySlice(intake, nameOf(slice), slice);
       break;
     }
     case "Pod":
@@ -98,8 +102,8 @@ export function applyObject(
   }
 }
 
-/** By `namespace/name`, of machines too. */
-export function applyWorkloadEntry({ objects, dirty }: Intake, name: string, config: Config | undefined): void {
+/** Of machines too. */
+export function applyWorkloadEntry({ objects, dirty }: Intake, name: ObjectName, config: Config | undefined): void {
   const before = objects.workloadEntries.get(name);
   if (before !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(before).labels ?? {}, objects);
   objects.setWorkloadEntry(name, config);
@@ -107,13 +111,13 @@ export function applyWorkloadEntry({ objects, dirty }: Intake, name: string, con
 }
 
 /** A ServiceEntry, or what counts as one. */
-export function applyEntry({ objects, dirty }: Intake, name: string, entry: Config | undefined): void {
+export function applyEntry({ objects, dirty }: Intake, name: ObjectName, entry: Config | undefined): void {
   dirty.entry(name, objects.serviceEntries.get(name));
   objects.setServiceEntry(name, entry);
   dirty.entry(name, entry);
 }
 
-function applySlice({ objects, dirty }: Intake, name: string, slice: KubeEndpointSlice | undefined): void {
+function applySlice({ objects, dirty }: Intake, name: ObjectName, slice: KubeEndpointSlice | undefined): void {
   dirty.slice(name, objects.slices.get(name));
   objects.setSlice(name, slice);
   dirty.slice(name, slice);
@@ -157,7 +161,7 @@ export class Dirty {
     const service = slice === undefined ? undefined : serviceOfSlice(slice);
     if (service !== undefined) this.endpoints.add(service);
     for (const { targetRef } of slice?.endpoints ?? [])
-      if (targetRef?.kind === "Pod") this.pods.add(`${targetRef.namespace ?? namespaceOf(name)}/${targetRef.name}`);
+      if (targetRef?.kind === "Pod") this.pods.add(podOf(targetRef, namespaceOf(name)));
   }
 
   pod(name: ObjectName, pod: KubePod | undefined, objects: Objects): void {

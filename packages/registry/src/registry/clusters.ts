@@ -13,6 +13,8 @@ import {
   defaultProxyConfig,
   isClusterLocal,
   type KubeObject,
+  type ObjectName,
+  objectName,
   type Service,
   serviceHostname,
 } from "@flotilla/model";
@@ -146,7 +148,7 @@ export class ClusterRegistries {
   }
 
   /** As the mesh knows it: of the own cluster before that of the others. */
-  #serviceOf(name: string): Service | undefined {
+  #serviceOf(name: ObjectName): Service | undefined {
     const others = [...this.#others].sort(([a], [b]) => compareText(a, b)).map(([, registry]) => registry);
     for (const registry of [this.#own, ...others]) {
       const service = registry.kubernetesService(name);
@@ -158,8 +160,8 @@ export class ClusterRegistries {
   /** A cluster may import what only others have: their services changed. */
   #importAnew(changes: readonly RegistryChange[]): readonly RegistryUpdate[] {
     if (!this.#settings.clusterSetHosts || this.#others.size === 0) return [];
-    const names = new Set<string>();
-    for (const { type, key } of changes) if (type === "service") names.add(`${key.namespace}/${key.name}`);
+    const names = new Set<ObjectName>();
+    for (const { type, key } of changes) if (type === "service") names.add(objectName.write(key));
     if (names.size === 0) return [];
     return [this.#own, ...this.#others.values()].map((registry) => registry.importAnew(names));
   }

@@ -1,5 +1,5 @@
 /** Services of ServiceEntries and their endpoints, from the objects as they are now. */
-import { type Endpoint, type Service, type ServiceKey, serviceKeyText } from "@flotilla/model";
+import { type Endpoint, type ObjectName, type Service, type ServiceKey, serviceKeyText } from "@flotilla/model";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { convertServiceEntry } from "../convert/service-entry.ts";
 import { selectedByServiceEntry, serviceEntryEndpoints } from "../convert/service-entry-endpoints.ts";
@@ -7,7 +7,7 @@ import type { ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { Allocation, hostText } from "./allocation.ts";
 import { selectedWorkloads } from "./kubernetes-side.ts";
-import { namespaceOf, type ObjectName, type Objects } from "./objects.ts";
+import { namespaceOf, type Objects } from "./objects.ts";
 
 /** Of several clusters' registries one owns what holds for all; the others add what of their objects it selects. */
 export type RegistryRole = "own" | "other";

@@ -7,10 +7,10 @@ import {
   type GatewayApiSpec,
   gatewayOfNetwork,
   type KubeObject,
+  type ObjectName,
   type Service,
   type ServiceKey,
 } from "@flotilla/model";
-import type { ObjectName } from "./objects.ts";
 
 /** Stands for a gateway that lies where no control plane can ask; only the configuration's own cluster may have such. */
 const remoteClass = "istio-remote";

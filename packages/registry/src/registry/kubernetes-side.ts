@@ -1,5 +1,5 @@
 /** Services of Kubernetes and their endpoints, from the objects as they are now. */
-import type { Endpoint, Service } from "@flotilla/model";
+import type { Endpoint, ObjectName, Service } from "@flotilla/model";
 import { convertEndpointSlice, distinctEndpoints } from "../convert/endpoint-slice.ts";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { convertKubernetesService, importedService, selectedByService } from "../convert/kubernetes-service.ts";
@@ -7,7 +7,7 @@ import { isPodReady, podWorkload } from "../convert/pod.ts";
 import { convertWorkloadEntry, isHealthyEntry, type SelectableWorkload } from "../convert/workload-entry.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { selects } from "./apply-object.ts";
-import { addressesOf, namespaceOf, type ObjectName, type Objects } from "./objects.ts";
+import { addressesOf, namespaceOf, type Objects } from "./objects.ts";
 
 /** Computes the services of Kubernetes and their endpoints. */
 export class KubernetesSide {

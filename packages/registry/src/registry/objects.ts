@@ -1,10 +1,7 @@
 /** The objects that services and endpoints are made from, with the indexes of who depends on whom. */
-import type { Config, KubeObject } from "@flotilla/model";
+import { type Config, type ConfigKey, type KubeObject, type ObjectName, objectName } from "@flotilla/model";
 import type { PodLookup } from "../convert/endpoint-slice.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
-
-/** `namespace/name`. */
-export type ObjectName = string;
 
 /** The objects of one cluster with their indexes. */
 export class Objects implements PodLookup {
@@ -46,7 +43,7 @@ export class Objects implements PodLookup {
       if (service !== undefined) update(this.slicesOfService, service);
       for (const { targetRef, addresses = [] } of value.endpoints ?? []) {
         if (targetRef?.kind === "Pod") {
-          update(this.slicesOfPod, `${targetRef.namespace ?? namespace}/${targetRef.name}`);
+          update(this.slicesOfPod, podOf(targetRef, namespace));
         } else for (const address of addresses) update(this.slicesOfAddress, `${namespace}|${address}`);
       }
     });
@@ -73,7 +70,7 @@ export class Objects implements PodLookup {
   }
 
   byName(namespace: string, name: string): KubePod | undefined {
-    return this.pods.get(`${namespace}/${name}`);
+    return this.pods.get(objectName.write({ namespace, name }));
   }
 
   byAddress(namespace: string, address: string): KubePod | undefined {
@@ -86,7 +83,9 @@ export class Objects implements PodLookup {
 /** `namespace/name` of the Service; undefined for a slice that names none. */
 export function serviceOfSlice({ metadata }: KubeEndpointSlice): ObjectName | undefined {
   const service = metadata.labels?.["kubernetes.io/service-name"];
-  return service === undefined || service === "" ? undefined : `${metadata.namespace ?? ""}/${service}`;
+  return service === undefined || service === ""
+    ? undefined
+    : objectName.write({ namespace: metadata.namespace ?? "", name: service });
 }
 
 /** All addresses of a pod, the primary one first. */
@@ -95,9 +94,14 @@ export function addressesOf(status: KubePod["status"]): readonly string[] {
   return all.length > 0 ? all : status?.podIP ? [status.podIP] : [];
 }
 
+/** The pod that an endpoint of a slice names; without a namespace it is of the slice's. */
+export function podOf({ namespace, name = "" }: Partial<ConfigKey>, ofSlice: string): ObjectName {
+  return objectName.write({ namespace: namespace ?? ofSlice, name });
+}
+
 /** The namespace of an object's name. */
 export function namespaceOf(name: ObjectName): string {
-  return name.slice(0, name.indexOf("/"));
+  return objectName.read(name).namespace;
 }
 
 type Update = (index: MultiMap<ObjectName>, key: string) => void;

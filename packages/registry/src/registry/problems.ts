@@ -5,7 +5,7 @@
 import { type Config, compareText, isHttp, isIpAddress, parseCidr, type Service } from "@flotilla/model";
 import { isValidPort, unspecifiedAddress } from "../convert/kubernetes-service.ts";
 import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
-import { addressesOf, type Objects, serviceOfSlice } from "./objects.ts";
+import { addressesOf, type Objects, podOf, serviceOfSlice } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 
 type Finding = Omit<RegistryProblem, "object">;
@@ -59,7 +59,7 @@ function sliceFindings(slice: KubeEndpointSlice, objects: Objects): readonly Fin
   if (!objects.services.has(service)) return [{ field: "metadata.labels", reason: `there is no Service ${service}` }];
   const namespace = slice.metadata.namespace ?? "";
   return (slice.endpoints ?? []).flatMap(({ targetRef }, index) =>
-    targetRef?.kind === "Pod" && !objects.pods.has(`${targetRef.namespace ?? namespace}/${targetRef.name}`)
+    targetRef?.kind === "Pod" && !objects.pods.has(podOf(targetRef, namespace))
       ? [
           {
             field: `endpoints[${index}].targetRef`,

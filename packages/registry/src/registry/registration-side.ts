@@ -3,6 +3,8 @@ import {
   type Config,
   compareText,
   fnv1a,
+  type ObjectName,
+  objectName,
   type RegisteredWorkload,
   type RegisteredWorkloadClaim,
   type RegisteredWorkloadKey,
@@ -19,7 +21,6 @@ import {
   registrationRefusal,
 } from "../convert/registered-workload.ts";
 import type { RegistrySettings } from "../settings.ts";
-import type { ObjectName } from "./objects.ts";
 import { MultiMap } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 
@@ -105,11 +106,14 @@ export class RegistrationSide {
       if (entry === undefined) continue;
       const { namespace, name } = entry.key;
       // Two machines of one address and group: the second gets a name of its own. What istiod registered is taken over.
-      const other = this.#written.get(`${namespace}/${name}`);
-      const isTaken =
-        registered.has(`${namespace}/${name}`) || (other !== undefined && !isRegistrationOf(other, machine));
+      const text = objectName.write(entry.key);
+      const other = this.#written.get(text);
+      const isTaken = registered.has(text) || (other !== undefined && !isRegistrationOf(other, machine));
       const own = isTaken ? `${name}-${fnv1a(registeredWorkloadKeyText(machine.key)).toString(36)}` : name;
-      registered.set(`${namespace}/${own}`, own === name ? entry : { ...entry, key: { ...entry.key, name: own } });
+      registered.set(
+        objectName.write({ namespace, name: own }),
+        own === name ? entry : { ...entry, key: { ...entry.key, name: own } },
+      );
     }
     const reported = [...this.#written].flatMap(([name, entry]) => {
       const said = entryWithHealth(entry, this.#machineOfEntry(name), rules);
@@ -222,16 +226,16 @@ export class RegistrationSide {
 
 /** Of the WorkloadEntry that somebody wrote for it, if it stands for one. */
 function writtenNameOf({ key, entry }: RegisteredWorkload): ObjectName | undefined {
-  return entry === undefined ? undefined : `${key.namespace}/${entry}`;
+  return entry === undefined ? undefined : objectName.write({ namespace: key.namespace, name: entry });
 }
 
 function groupOf({ namespace, group }: RegisteredWorkloadKey): ObjectName {
-  return `${namespace}/${group}`;
+  return objectName.write({ namespace, name: group });
 }
 
 /** Begins with its group's name; no WorkloadEntry that somebody wrote has such a name. */
 function nameOf(key: RegisteredWorkloadKey): ObjectName {
-  return `${groupOf(key)}/${key.network}/${key.instance}`;
+  return objectName.write({ namespace: key.namespace, name: `${key.group}/${key.network}/${key.instance}` });
 }
 
 function objectText({ key }: RegisteredWorkload): string {

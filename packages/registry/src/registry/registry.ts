@@ -7,7 +7,9 @@ import {
   type Config,
   type ConfigKey,
   type KubeObject,
+  type ObjectName,
   objectKey,
+  objectName,
   type Service,
   serviceHostname,
   withoutNulls,
@@ -68,7 +70,7 @@ export class Registry {
   constructor(
     settings: RegistrySettings,
     role: RegistryRole = "own",
-    serviceOfMesh: (name: string) => Service | undefined = () => undefined,
+    serviceOfMesh: (name: ObjectName) => Service | undefined = () => undefined,
   ) {
     this.#settings = settings;
     this.#role = role;
@@ -118,7 +120,7 @@ export class Registry {
     return this.#published.all();
   }
 
-  kubernetesService(name: string): Service | undefined {
+  kubernetesService(name: ObjectName): Service | undefined {
     return this.#kubernetes.known(name);
   }
 
@@ -128,7 +130,7 @@ export class Registry {
   }
 
   /** Services of other clusters changed, by `namespace/name`. */
-  importAnew(names: ReadonlySet<string>): RegistryUpdate {
+  importAnew(names: ReadonlySet<ObjectName>): RegistryUpdate {
     const dirty = new Dirty();
     for (const name of names) if (this.#objects.serviceImports.has(name)) dirty.service(name);
     return this.#recompute(dirty);
@@ -158,7 +160,7 @@ export class Registry {
 
   #applyConfig(key: ConfigKey, config: Config | undefined, dirty: Dirty): void {
     const objects = this.#objects;
-    const name = `${key.namespace}/${key.name}`;
+    const name = objectName.write(key);
     // Other kinds come too, and are passed over.
     switch (key.kind as KindReadBy<"service-controller">) {
       case "ServiceEntry":
@@ -166,7 +168,11 @@ export class Registry {
         break;
       case "XBackend": {
         const entry = config === undefined ? undefined : backendServiceEntry(config, this.#settings.domain);
-        applyEntry({ objects, dirty }, `${name}~backend`, entry);
+        applyEntry(
+          { objects, dirty },
+          objectName.write({ namespace: key.namespace, name: `${key.name}~backend` }),
+          entry,
+        );
         break;
       }
       case "WorkloadEntry": {
@@ -194,9 +200,10 @@ export class Registry {
     }
   }
 
-  #applyGateway({ namespace, name }: ConfigKey, gateway: KubeObject | undefined, dirty: Dirty): void {
-    this.#gateways.setGateway(`${namespace}/${name}`, gateway);
-    dirty.gateways.add(`${namespace}/${name}`);
+  #applyGateway(key: ConfigKey, gateway: KubeObject | undefined, dirty: Dirty): void {
+    const name = objectName.write(key);
+    this.#gateways.setGateway(name, gateway);
+    dirty.gateways.add(name);
   }
 
   #applyMachines(entries: readonly RegisteredEntry[], dirty: Dirty): void {
@@ -249,8 +256,8 @@ export class Registry {
     return { changes: update.changes, urgent: update.urgent };
   }
 
-  #host(name: string): Host {
-    const [namespace = "", own = ""] = name.split("/");
+  #host(name: ObjectName): Host {
+    const { namespace, name: own } = objectName.read(name);
     const host = (domain: string) => serviceHostname(own, namespace, domain);
     return { namespace, name: own, hostname: host(this.#settings.domain), clusterSetHostname: host(clusterSetDomain) };
   }

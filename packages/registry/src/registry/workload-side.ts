@@ -1,5 +1,7 @@
 /** Workloads of the ambient mesh, from the objects as they are now. */
 import {
+  type ObjectName,
+  objectName,
   serviceHostname,
   type Workload,
   type WorkloadKey,
@@ -17,7 +19,7 @@ import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import type { RegistrySettings } from "../settings.ts";
 import type { Dirty } from "./apply-object.ts";
 import type { RegistryRole } from "./external-side.ts";
-import { addressesOf, type MultiMap, namespaceOf, type ObjectName, type Objects, serviceOfSlice } from "./objects.ts";
+import { addressesOf, type MultiMap, namespaceOf, type Objects, serviceOfSlice } from "./objects.ts";
 
 type Change = readonly [key: WorkloadKey, value: Workload | undefined];
 
@@ -103,9 +105,9 @@ export class WorkloadSide {
 
   #key(kind: Workload["kind"], object: ObjectName, address?: string): WorkloadKey {
     const { clusterId } = this.#settings;
-    const namespace = namespaceOf(object);
+    const { namespace, name } = objectName.read(object);
     const registry = kind === "Pod" || kind === "EndpointSlice" ? "Kubernetes" : "External";
-    const uid = workloadUid({ clusterId, kind, namespace, name: object.slice(namespace.length + 1) }, address);
+    const uid = workloadUid({ clusterId, kind, namespace, name }, address);
     return { shard: `${registry}/${clusterId}`, namespace, uid };
   }
 }

@@ -1,6 +1,7 @@
 /** What is refused, in conflict or ignored now, for `/debug/problems` and `flotilla status`. */
 import { compareText } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
+import { foreignKind } from "@flotilla/sources";
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
 import type { ConfigSource } from "../watch/config-source.ts";
 
@@ -40,8 +41,7 @@ export function listIgnored(sources: readonly ConfigSource[]): readonly IgnoredK
   return sources.flatMap((source) =>
     [...(source.ignored?.() ?? [])]
       .map(([text, count]) => {
-        const [apiVersion = "", kind = ""] = text.split(" ");
-        return { source: source.name, apiVersion, kind, count };
+        return { source: source.name, ...foreignKind.read(text), count };
       })
       .sort((a, b) => compareText(`${a.kind} ${a.apiVersion}`, `${b.kind} ${b.apiVersion}`)),
   );

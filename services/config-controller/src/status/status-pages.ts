@@ -5,7 +5,7 @@ import { type ConfigKey, configKeyText } from "@flotilla/model";
 import { meshConfigKey, meshNetworksKey } from "@flotilla/registry/config";
 import { type HttpHandler, TimeSlice } from "@flotilla/runtime";
 import { ConfigError } from "../errors.ts";
-import type { ObjectStatus, ObjectStatuses } from "./object-status.ts";
+import { type ObjectStatus, type ObjectStatuses, statusKey } from "./object-status.ts";
 
 const sliceMs = 5;
 
@@ -15,7 +15,7 @@ export function objectsPage(statuses: ObjectStatuses, generation: () => number):
     const name = query.get("object");
     if (name !== null) return oneObject(statuses, name);
     const namespace = query.get("namespace");
-    const isWanted = (object: string) => namespace === null || object.split("/")[1] === namespace;
+    const isWanted = (object: string) => namespace === null || statusKey(object)?.namespace === namespace;
     const all = await gather(statuses.all(isWanted));
     const shown = query.get("open") === "true" ? all.filter((status) => !isSettled(status)) : all;
     return { json: { generation: generation(), total: all.length, objects: shown } };

@@ -5,7 +5,13 @@
 import { isForeignKind, isIstioKind, kindNamed, kindOf } from "@flotilla/kinds";
 import type { Config, ConfigChange, ConfigKey, KubeObject, Provenance } from "@flotilla/model";
 import { configKind, configOf } from "@flotilla/registry/config";
-import { type Admission, directorySource, type SourceChange, type SourceProblem } from "@flotilla/sources";
+import {
+  type Admission,
+  directorySource,
+  type ForeignKind,
+  type SourceChange,
+  type SourceProblem,
+} from "@flotilla/sources";
 import { createValidator } from "@flotilla/validation";
 
 /** What was written together. The first group of a source is everything it has. */
@@ -24,7 +30,7 @@ export interface ConfigSource extends AsyncDisposable {
   groups(stop: AbortSignal): AsyncIterable<ConfigGroup>;
   problems(): readonly SourceProblem[];
   /** Objects of kinds that mean nothing to the mesh: how many of each, by `apiVersion kind`. */
-  ignored?(): ReadonlyMap<string, number>;
+  ignored?(): ReadonlyMap<ForeignKind, number>;
   /** The source does not know now whether it has this object: what is in force stays. */
   isIncomplete?(key: ConfigKey): boolean;
   /** What readiness has to say of it now; undefined when all is well. */

@@ -9,7 +9,7 @@ import { existsSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { type Config, type ConfigChange, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
-import type { SourceProblem } from "@flotilla/sources";
+import type { ForeignKind, SourceProblem } from "@flotilla/sources";
 import type { ConfigGroup, ConfigSource, SourceCondition } from "./config-source.ts";
 
 /** Confirms, in the directory, that it is meant to hold no objects. */
@@ -70,7 +70,7 @@ export class HeldSource implements ConfigSource {
     return [held, ...this.#inner.problems()];
   }
 
-  ignored(): ReadonlyMap<string, number> {
+  ignored(): ReadonlyMap<ForeignKind, number> {
     return this.#inner.ignored?.() ?? new Map();
   }
 

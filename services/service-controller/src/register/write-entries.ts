@@ -4,7 +4,7 @@
  * is brought into line again and again, so that a missed write or a crash leaves nothing behind.
  */
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
-import { type Config, equalJson, type KubeObject } from "@flotilla/model";
+import { type Config, equalJson, type KubeObject, type ObjectName, objectName, objectNameOf } from "@flotilla/model";
 import type { RegistrationRecords } from "@flotilla/registry";
 import { groupAnnotation } from "@flotilla/registry/convert";
 import { delay, type Logger } from "@flotilla/runtime";
@@ -88,7 +88,7 @@ export class EntryWriter {
     };
     await attempt("WorkloadEntries of machines", async () => {
       const { objects } = await listAll<KubeObject>(this.#options.api, allEntries);
-      const stored = new Map(objects.map((object) => [nameOf(object), object]));
+      const stored = new Map(objects.map((object) => [objectNameOf(object), object]));
       for (const entry of wanted.registered) {
         if (stop.aborted) return;
         await attempt(textOf(entry), () => this.#write(entry, stored.get(keyText(entry))));
@@ -96,7 +96,7 @@ export class EntryWriter {
       for (const entry of wanted.reported) await attempt(textOf(entry), () => this.#writeHealth(entry));
       const kept = new Set(wanted.registered.map(keyText));
       for (const object of objects) {
-        if (kept.has(nameOf(object)) || stop.aborted) continue;
+        if (kept.has(objectNameOf(object)) || stop.aborted) continue;
         const isOver = isOurs(object) || isLeftBehind(object, this.#options.nowMs(), this.#options.graceMs);
         if (!isOver) continue;
         if (!mayDelete) {
@@ -105,7 +105,7 @@ export class EntryWriter {
         }
         const { namespace = "", name } = object.metadata;
         const path = `${entriesPath(namespace)}/${name}`;
-        await attempt(`WorkloadEntry/${nameOf(object)}`, () => this.#options.api.delete(path));
+        await attempt(`WorkloadEntry/${objectNameOf(object)}`, () => this.#options.api.delete(path));
         await delay(betweenDeletesMs, stop);
       }
     });
@@ -162,12 +162,8 @@ function versionOf({ metadata }: KubeObject): { readonly resourceVersion?: strin
   return metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion };
 }
 
-function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
-  return `${namespace}/${name}`;
-}
-
-function keyText({ key: { namespace, name } }: Config): string {
-  return `${namespace}/${name}`;
+function keyText({ key }: Config): ObjectName {
+  return objectName.write(key);
 }
 
 function textOf(entry: Config): string {

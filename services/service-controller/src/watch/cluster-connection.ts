@@ -1,6 +1,6 @@
 /** What one set of credentials shows of a cluster: each kind as it changes, and how far it has been read. */
 import { type KubeApi, mirror } from "@flotilla/kube-api";
-import type { KubeObject } from "@flotilla/model";
+import { type KubeObject, objectNameOf } from "@flotilla/model";
 import { multiClusterGroup } from "@flotilla/registry";
 
 export interface FollowedKind {
@@ -113,12 +113,12 @@ export class ClusterConnection {
 
   keep(event: ClusterEvent): void {
     if (event.type === "list") {
-      this.#kept.set(event.kind, new Map(event.objects.map((object) => [nameOf(object), object])));
+      this.#kept.set(event.kind, new Map(event.objects.map((object) => [objectNameOf(object), object])));
       return;
     }
     const objects = this.#kept.get(event.kind);
-    if (event.type === "put") objects?.set(nameOf(event.object), event.object);
-    else objects?.delete(nameOf(event.object));
+    if (event.type === "put") objects?.set(objectNameOf(event.object), event.object);
+    else objects?.delete(objectNameOf(event.object));
   }
 
   /** What was kept, which is forgotten here. */
@@ -165,8 +165,4 @@ export class ClusterConnection {
 function note(reasons: Map<string, string>, kind: string, reason: string | undefined): void {
   if (reason === undefined) reasons.delete(kind);
   else reasons.set(kind, reason);
-}
-
-export function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
-  return `${namespace}/${name}`;
 }

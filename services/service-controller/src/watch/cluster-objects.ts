@@ -1,9 +1,9 @@
 /** The objects of one cluster that are known: new objects are yielded, what is wrong with an object is kept beside it. */
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
-import { checkKubeObject, type KubeObject } from "@flotilla/model";
+import { checkKubeObject, type KubeObject, type ObjectName, objectName, objectNameOf } from "@flotilla/model";
 import type { ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
-import { type ClusterEvent, type FollowedKind, nameOf } from "./cluster-connection.ts";
+import type { ClusterEvent, FollowedKind } from "./cluster-connection.ts";
 
 export interface ClusterObjectsOptions {
   readonly cluster: string;
@@ -17,8 +17,8 @@ export interface ClusterObjectsOptions {
 
 export class ClusterObjects {
   readonly #options: ClusterObjectsOptions;
-  /** By kind: `namespace/name` → resourceVersion. */
-  readonly #held: ReadonlyMap<string, Map<string, string>>;
+  /** By kind: resourceVersions of objects. */
+  readonly #held: ReadonlyMap<string, Map<ObjectName, string>>;
   readonly #kinds: ReadonlyMap<string, FollowedKind>;
   readonly #refused = new Map<string, SourceProblem>();
 
@@ -37,18 +37,18 @@ export class ClusterObjects {
   record(event: ClusterEvent): void {
     if (event.type === "list") this.#replace(event.kind, event.objects);
     else if (event.type === "put") this.#put(event.kind, event.object);
-    else this.#delete(event.kind, nameOf(event.object));
+    else this.#delete(event.kind, objectNameOf(event.object));
   }
 
   #replace(kind: string, objects: readonly KubeObject[]): void {
-    const names = new Set(objects.map(nameOf));
+    const names = new Set(objects.map(objectNameOf));
     for (const name of [...(this.#held.get(kind)?.keys() ?? [])]) if (!names.has(name)) this.#delete(kind, name);
     for (const object of objects) this.#put(kind, object);
   }
 
   #put(kind: string, read: KubeObject): void {
     const object = asKnown(read, this.#kinds.get(kind));
-    const name = nameOf(object);
+    const name = objectNameOf(object);
     const { cluster, onChange, onState, onEvent } = this.#options;
     const version = object.metadata.resourceVersion ?? "";
     const held = this.#held.get(kind);
@@ -65,15 +65,14 @@ export class ClusterObjects {
     onChange({ type: "object", op: "put", object, cluster });
   }
 
-  #delete(kind: string, text: string): void {
-    this.#refused.delete(`${kind}/${text}`);
-    if (this.#held.get(kind)?.delete(text) !== true) return;
+  #delete(kind: string, object: ObjectName): void {
+    this.#refused.delete(`${kind}/${object}`);
+    if (this.#held.get(kind)?.delete(object) !== true) return;
     this.#options.onEvent?.(kind, "delete");
-    const [namespace = "", name = ""] = text.split("/");
     this.#options.onChange({
       type: "object",
       op: "delete",
-      key: { kind, namespace, name },
+      key: { kind, ...objectName.read(object) },
       cluster: this.#options.cluster,
     });
   }

@@ -4,7 +4,7 @@
  * selectors and all other registries the endpoints at the proxy's addresses say. Observed per proxy outside of any view,
  * because the answer is part of what a view asks its proxy (proxy-answers.ts).
  */
-import { compareText, type Locality, type PodPort, type Service } from "@flotilla/model";
+import { compareText, type Locality, type PodPort, parseLocality, type Service } from "@flotilla/model";
 import type { ServiceTarget, Subject } from "./subject.ts";
 import { query, type View } from "./view.ts";
 
@@ -55,8 +55,8 @@ const proxyLocality = query<Locality | undefined>(
           .endpoints(use)
           .get(use.shard)
           ?.find(({ addresses }) => addresses.includes(address));
-        const [region = "", zone = "", subzone = ""] = own?.locality.split("/") ?? [];
-        if (region !== "") return { region, zone, subzone };
+        const locality = parseLocality(own?.locality ?? "");
+        if (locality.region !== "") return locality;
       }
     }
     const label = (name: string) => view.proxy.label(name) ?? "";

@@ -2,9 +2,9 @@
 
 import type { Kind } from "@flotilla/kinds";
 import { type KubeApi, KubeError, type MirrorEvent, mirror } from "@flotilla/kube-api";
-import type { ConfigChange, ConfigKey, KubeObject } from "@flotilla/model";
+import { type ConfigChange, type ConfigKey, type KubeObject, type ObjectName, objectNameOf } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
-import { KindTable, type KindTableOptions, nameOf } from "./kind-table.ts";
+import { KindTable, type KindTableOptions } from "./kind-table.ts";
 import type { ServedKind } from "./served-kinds.ts";
 
 interface KindFollowerOptions extends KindTableOptions {
@@ -29,7 +29,7 @@ export class KindFollower {
   readonly #table: KindTable;
   readonly #definition: Definition;
   /** Names of objects that went with their kind, and did not come back with it yet. */
-  readonly #spared = new Set<string>();
+  readonly #spared = new Set<ObjectName>();
   #isListed = false;
   #isTaking = false;
   #refusedSinceMs: number | undefined;
@@ -103,7 +103,7 @@ export class KindFollower {
         if (await this.#definition.isGoing(kind)) return onGoing();
         onChange(this.#table.delete(event.object));
       } else if (event.type === "put") {
-        this.#spared.delete(nameOf(event.object));
+        this.#spared.delete(objectNameOf(event.object));
         onChange(this.#table.put(named(event.object)));
       } else await this.#onList(event.objects.map(named), until);
     }
@@ -121,7 +121,7 @@ export class KindFollower {
   async #onList(objects: readonly KubeObject[], until: AbortSignal): Promise<void> {
     const { onChange } = this.#options;
     const timeSlice = new TimeSlice();
-    for (const object of objects) this.#spared.delete(nameOf(object));
+    for (const object of objects) this.#spared.delete(objectNameOf(object));
     this.#isTaking = true;
     try {
       for (const changes of this.#table.replace(objects, this.#spared)) {

@@ -1,5 +1,12 @@
 /** The objects of one kind as they were last good: what an object is refused for changes nothing of what is in force. */
-import type { ConfigChange, KubeObject, Labels } from "@flotilla/model";
+import {
+  type ConfigChange,
+  type KubeObject,
+  type Labels,
+  type ObjectName,
+  objectName,
+  objectNameOf,
+} from "@flotilla/model";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import { configPut } from "../config-source.ts";
 import { revisionLabel } from "./revision-tags.ts";
@@ -23,10 +30,10 @@ export class KindTable {
   /** The mesh's name of the kind. */
   #kind = "";
   /** Names of what is in force. */
-  readonly #inForce = new Set<string>();
+  readonly #inForce = new Set<ObjectName>();
   /** Of whatever revision: a tag may make them ours, or others'. */
-  readonly #labelled = new Map<string, KubeObject>();
-  readonly #problems = new Map<string, readonly SourceProblem[]>();
+  readonly #labelled = new Map<ObjectName, KubeObject>();
+  readonly #problems = new Map<ObjectName, readonly SourceProblem[]>();
 
   constructor(options: KindTableOptions) {
     this.#options = options;
@@ -41,16 +48,16 @@ export class KindTable {
   }
 
   /** Of what is in force. */
-  get names(): Iterable<string> {
+  get names(): Iterable<ObjectName> {
     return this.#inForce;
   }
 
   /** Everything there is: what is not in it is gone, unless it is spared. Object by object: a list may be long. */
   *replace(
     objects: readonly KubeObject[],
-    spared: ReadonlySet<string> = new Set(),
+    spared: ReadonlySet<ObjectName> = new Set(),
   ): Generator<readonly ConfigChange[], void, undefined> {
-    const names = new Set([...objects.map(nameOf), ...spared]);
+    const names = new Set([...objects.map(objectNameOf), ...spared]);
     const known = [...this.#inForce, ...this.#labelled.keys(), ...this.#problems.keys()];
     const gone = [...new Set(known)].filter((name) => !names.has(name));
     for (const name of gone) yield this.remove(name);
@@ -58,7 +65,7 @@ export class KindTable {
   }
 
   put(object: KubeObject): readonly ConfigChange[] {
-    const name = nameOf(object);
+    const name = objectNameOf(object);
     const findings = this.#options.admission.check(object);
     if (findings.length > 0) {
       const place = { file: "", line: 0, object: `${object.kind}/${name}` };
@@ -77,17 +84,15 @@ export class KindTable {
   }
 
   delete(object: KubeObject): readonly ConfigChange[] {
-    return this.remove(nameOf(object));
+    return this.remove(objectNameOf(object));
   }
 
-  /** By the name that `nameOf` gives. */
-  remove(name: string): readonly ConfigChange[] {
+  remove(name: ObjectName): readonly ConfigChange[] {
     this.#endProblem(name);
     this.#labelled.delete(name);
     if (!this.#inForce.delete(name)) return [];
     this.#options.onEvent?.(this.#kind, "delete");
-    const slash = name.indexOf("/");
-    const key = { kind: this.#kind, namespace: name.slice(0, slash), name: name.slice(slash + 1) };
+    const key = { kind: this.#kind, ...objectName.read(name) };
     return [{ type: "config", op: "delete", key }];
   }
 
@@ -96,11 +101,11 @@ export class KindTable {
     return [...this.#labelled].flatMap(([name, object]) => this.#take(name, object));
   }
 
-  #endProblem(name: string): void {
+  #endProblem(name: ObjectName): void {
     if (this.#problems.delete(name)) this.#options.onProblems();
   }
 
-  #take(name: string, object: KubeObject): readonly ConfigChange[] {
+  #take(name: ObjectName, object: KubeObject): readonly ConfigChange[] {
     const { revisionOf, source } = this.#options;
     const { labels = {}, resourceVersion: location = "" } = object.metadata;
     const change = configPut(object, { source, location }, revisionOf(labels[revisionLabel]));
@@ -112,11 +117,6 @@ export class KindTable {
     this.#options.onEvent?.(this.#kind, change.op === "delete" ? "delete" : isKnown ? "update" : "add");
     return [change];
   }
-}
-
-/** `namespace/name` */
-export function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
-  return `${namespace}/${name}`;
 }
 
 /** Written by kubectl for itself; as large as the object. */

@@ -3,19 +3,19 @@
  * Who asks for a service is sent its workloads too, since calls go on to them.
  */
 import { addressNames } from "@flotilla/ambient";
-import { compareText, isIpAddress } from "@flotilla/model";
-import { serviceText } from "../row-index.ts";
+import { compareText, isIpAddress, type TextOf, textCodec } from "@flotilla/model";
+import { type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { sameJson } from "./namespaces.ts";
 import { ambientService } from "./services.ts";
 import { ambientWorkload } from "./workloads.ts";
 
-type NamesByKey = ReadonlyMap<string, readonly string[]>;
+type NamesByKey<Name extends string = string> = ReadonlyMap<string, readonly Name[]>;
 
 const sameNames = (a: NamesByKey | undefined, b: NamesByKey) => a !== undefined && sameJson([...a], [...b]);
 
 /** By `network/address`. */
-const servicesByAddress = query<NamesByKey>(
+const servicesByAddress = query<NamesByKey<ServiceText>>(
   "services-by-address",
   (view) => {
     const pairs = view.serviceNames.flatMap((name) => {
@@ -41,35 +41,38 @@ const membersIn = query<NamesByKey, string>(
   sameNames,
 );
 
-function grouped(pairs: readonly (readonly [string, string])[]): NamesByKey {
+function grouped<Name extends string>(pairs: readonly (readonly [string, Name])[]): NamesByKey<Name> {
   const groups = Map.groupBy(pairs, ([key]) => key);
   return new Map([...groups].map(([key, found]) => [key, found.map(([, name]) => name)]));
 }
 
-const namesAt = query<readonly string[], string>(
+/** As ztunnels ask for whoever answers there. */
+const networkAddress = textCodec("NetworkAddress", "/", ["network", "address"]);
+
+const namesAt = query<readonly string[], TextOf<typeof networkAddress>>(
   "names-at-address",
   (view, text) => {
-    const slash = text.indexOf("/");
-    const network = text.slice(0, slash);
+    const { network, address } = networkAddress.read(text);
     const isThere = (uid: string) => view.read(ambientWorkload, uid)?.network === network;
-    const workloads = view.workloadsAt(text.slice(slash + 1)).filter(isThere);
+    const workloads = view.workloadsAt(address).filter(isThere);
     const services = view.read(servicesByAddress).get(text) ?? [];
     return [...workloads, ...services.flatMap((service) => withMembers(view, service))];
   },
   sameJson,
 );
 
-function withMembers(view: View, service: string): readonly string[] {
-  const namespace = service.slice(0, service.indexOf("/"));
+function withMembers(view: View, service: ServiceText): readonly string[] {
+  const { namespace } = serviceText.read(service);
   return [service, ...(view.read(membersIn, namespace).get(service) ?? [])];
 }
 
 /** The names of the resources, each once. */
 export function namesOfAsked(view: View, asked: readonly string[]): readonly string[] {
   const names = asked.flatMap((name) => {
-    const [, second = "", ...more] = name.split("/");
+    const [first = "", second = "", ...more] = name.split("/");
     if (more.length > 0) return [name];
-    return isIpAddress(second) ? view.read(namesAt, name) : withMembers(view, name);
+    if (isIpAddress(second)) return view.read(namesAt, networkAddress.write({ network: first, address: second }));
+    return withMembers(view, serviceText.write({ namespace: first, hostname: second }));
   });
   return [...new Set(names)].sort(compareText);
 }

@@ -4,7 +4,7 @@ import { type Duration, DurationSchema, fromJson, withSeconds } from "@flotilla/
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type EndpointPicker, type RouteContext, resolveBackend, weighted } from "./backends.ts";
 import { ruleName } from "./http-rules.ts";
-import type { HttpRouteSpec, HttpRule, SessionPersistence } from "./route-spec.ts";
+import type { BackendRef, HttpRouteSpec, HttpRule, SessionPersistence } from "./route-spec.ts";
 
 /** Requests of a session stay with one endpoint. */
 export interface RouteSession {
@@ -16,7 +16,10 @@ export interface RouteSession {
 }
 
 export interface RouteExtra {
+  /** Of all requests of the rule. */
   readonly picker?: EndpointPicker;
+  /** By the hosts of pools, where it depends on the back end which of them is asked (decision 0262). */
+  readonly pickers?: ReadonlyMap<string, EndpointPicker>;
   readonly session?: RouteSession;
 }
 
@@ -48,15 +51,21 @@ function extraOf(
   { name, contextOf }: { readonly name: string; readonly contextOf: (route: ConfigKey) => RouteContext },
 ): RouteExtra {
   const { sessionPersistence, backendRefs = [] } = rule;
-  // Of several pools the last one's picker counts, as in istiod.
-  const picker = key.kind === "HTTPRoute" && weighted(backendRefs).at(-1)?.ref;
-  const found = picker && resolveBackend(picker, contextOf(key)).picker;
   return {
-    ...(found && { picker: found }),
+    ...(key.kind === "HTTPRoute" && pickersOf(backendRefs, contextOf(key))),
     ...(sessionPersistence && {
       session: sessionOf(sessionPersistence, `${key.kind}/${key.namespace}/${key.name}/${name}`),
     }),
   };
+}
+
+/** A single pool that is the last back end has its picker see all requests of the rule, as with istiod. */
+function pickersOf(refs: readonly BackendRef[], context: RouteContext): Pick<RouteExtra, "picker" | "pickers"> {
+  const resolved = weighted(refs).map(({ ref }) => resolveBackend(ref, context));
+  const found = resolved.flatMap(({ destination, picker }) => (picker ? [[destination.host, picker] as const] : []));
+  const last = resolved.at(-1)?.picker;
+  if (found.length === 1 && last !== undefined) return { picker: last };
+  return found.length === 0 ? {} : { pickers: new Map(found) };
 }
 
 /** Sessions of rules without a name of their own must not be taken for each other's. */

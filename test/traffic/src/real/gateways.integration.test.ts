@@ -42,10 +42,15 @@ for (const form of ["delta", "state of the world"] as const) {
       gateway = await lab.startGateway(form === "delta");
       // Envoy opens a listener whose certificates did not come in time.
       const client = await authority.keyPair();
-      for (const host of ["one.example", "two.example", "mutual.example"])
+      for (const [host, port] of [
+        ["one.example", ports.https],
+        ["two.example", ports.https],
+        ["mutual.example", ports.https],
+        ["granted.example", ports.granted],
+      ] as const)
         await until(
           () =>
-            https(host, client).then(
+            httpsCall({ port, host, rootPem, client }).then(
               () => true,
               () => false,
             ),
@@ -81,6 +86,21 @@ for (const form of ["delta", "state of the world"] as const) {
       await assert.rejects(https("mutual.example"), "without a certificate");
       const stranger = await (await createTestAuthority()).keyPair();
       await assert.rejects(https("mutual.example", stranger), "with another root's");
+    });
+
+    it("shows a certificate of another namespace for as long as a ReferenceGrant is there", async () => {
+      const call = () => httpsCall({ port: ports.granted, host: "granted.example", rootPem });
+      const isServed = () =>
+        call().then(
+          () => true,
+          () => false,
+        );
+      assert.equal((await call()).fingerprint, fingerprint(certificates.granted));
+      lab.setGrant(false);
+      await until(async () => !(await isServed()), { withinMs: 30_000, what: "the end of the grant" });
+      assert.equal((await https("one.example")).status, 200, "other listeners serve");
+      lab.setGrant(true);
+      await until(isServed, { withinMs: 30_000, what: "the new grant" });
     });
 
     it("passes TLS through to the back end, by its server name", async () => {

@@ -138,6 +138,30 @@ test("a route to a pool asks its endpoint picker, which the pool's cluster follo
   assert.equal(clusterOf(router, 54322), undefined);
 });
 
+test("of several pools each has its own picker asked for its requests", () => {
+  const second = aService("gemma-ip-3fb22a55", "shop", {
+    ports: [aPort("http-0", 54321, "HTTP")],
+    labels: {
+      ...pool.labels,
+      "istio.io/inferencepool-name": "gemma",
+      "istio.io/inferencepool-extension-service": "second-picker",
+    },
+  });
+  const ref = (name: string, weight: number) => ({
+    ...{ group: "inference.networking.k8s.io", kind: "InferencePool" },
+    ...{ name, weight },
+  });
+  const pickersOf = (...names: readonly string[]) => {
+    const core = meshOf(route({ backendRefs: names.map((name, index) => ref(name, index + 1)) }));
+    apply(core, pool, second);
+    assert.equal(configOf(core, "ext_proc"), undefined);
+    const text = JSON.stringify(resourceOf(core, router, typeUrl.route, "http.80"));
+    return [...text.matchAll(/"clusterName":"outbound\|9002\|\|([^.]*)\./g)].map(([, name]) => name);
+  };
+  assert.deepEqual(pickersOf("llama", "gemma"), ["picker", "second-picker"]);
+  assert.deepEqual(pickersOf("llama", "missing"), ["picker"]);
+});
+
 test("a pool's Service without the name of a picker is no destination of pickers", () => {
   const core = meshOf(toPool);
   const { "istio.io/inferencepool-extension-port": _, ...labels } = pool.labels;

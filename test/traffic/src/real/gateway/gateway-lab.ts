@@ -21,6 +21,8 @@ export interface GatewayLab extends AsyncDisposable {
   readonly certificates: GatewayCertificates;
   /** Signed the servers' certificates and those of clients that are let in. */
   readonly authority: TestAuthority;
+  /** Writes or removes the grant of the certificate of another namespace. */
+  setGrant(isGranted: boolean): void;
   /** One at a time: all of them listen on the same ports. */
   startGateway(delta: boolean): Promise<Envoy & AsyncDisposable>;
 }
@@ -35,19 +37,22 @@ export async function startGatewayLab(settings: Readonly<Record<string, string>>
   const one = await pair("one.example");
   const certificates = {
     ...{ one, two: await pair("two.example"), mutual: await pair("mutual.example") },
+    granted: await pair("granted.example"),
     ...{ staple: ocspResponse(one.certificatePem), clientRoot: authority.rootPem },
   };
   const ports = await startBackends(owned);
   const config = join(workDir, "mesh");
   mkdirSync(config);
-  writeWhole(join(config, "mesh.yaml"), gatewayMesh(ports, certificates));
+  const setGrant = (isGranted: boolean) =>
+    writeWhole(join(config, "mesh.yaml"), gatewayMesh(ports, certificates, isGranted));
+  setGrant(true);
   const { layout } = owned.use(
     await startEmbedded(workDir, config, { more: { GATEWAY_UDP_ROUTES: "true", ...settings } }),
   );
   const binary = await findServer("envoy", { env: process.env });
   const kept = owned.move();
   return {
-    ...{ ports, certificates, authority },
+    ...{ ports, certificates, authority, setGrant },
     startGateway: async (delta) => {
       await using own = new AsyncDisposableStack();
       const node = {
@@ -86,7 +91,12 @@ async function startBackends(owned: AsyncDisposableStack): Promise<GatewayPorts>
   };
   return {
     ...{ http: await freePort(), https: await freePort(), web: await freePort(), tcp: await freePort() },
-    ...{ udp: await freePort(), u1: await answerDatagrams("u1"), u2: await answerDatagrams("u2") },
+    ...{
+      udp: await freePort(),
+      granted: await freePort(),
+      u1: await answerDatagrams("u1"),
+      u2: await answerDatagrams("u2"),
+    },
     ...{ v1: one.port, v2: two.port },
     plainTcp: await listen(createServer(greet("plain"))),
     ownTls: await listen(createTlsServer(await testCertificate(), greet("own"))),

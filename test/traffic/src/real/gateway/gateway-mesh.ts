@@ -12,6 +12,8 @@ export interface GatewayPorts {
   readonly web: number;
   readonly tcp: number;
   readonly udp: number;
+  /** For a certificate of another namespace. */
+  readonly granted: number;
   /** Of back ends. */
   readonly v1: number;
   readonly v2: number;
@@ -26,6 +28,8 @@ export interface GatewayCertificates {
   readonly one: KeyPair;
   readonly two: KeyPair;
   readonly mutual: KeyPair;
+  /** In the namespace of the keys. */
+  readonly granted: KeyPair;
   /** The OCSP response in DER for the certificate of `one`. */
   readonly staple: Buffer;
   /** Whose clients `mutual.example` lets in. */
@@ -36,6 +40,8 @@ interface Document {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
+  /** Undefined: that of the gateway. */
+  readonly namespace?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec?: object;
   readonly data?: Readonly<Record<string, string>>;
@@ -45,21 +51,29 @@ interface Document {
   readonly ports?: readonly object[];
 }
 
-/** As a stream of documents. */
-export function gatewayMesh(ports: GatewayPorts, certificates: GatewayCertificates): string {
+/** As a stream of documents. `isGranted`: the gateway may use the certificate of the other namespace. */
+export function gatewayMesh(ports: GatewayPorts, certificates: GatewayCertificates, isGranted: boolean): string {
   const documents = [
     ...backends(ports),
     ...secrets(certificates),
     ...istioObjects(ports),
     ...kubernetesObjects(ports),
-  ].map(({ apiVersion, kind, name, labels = {}, ...rest }) =>
-    JSON.stringify({ apiVersion, kind, metadata: { name, namespace, labels }, ...rest }),
+    ...(isGranted ? [grant] : []),
+  ].map(({ apiVersion, kind, name, namespace: home = namespace, labels = {}, ...rest }) =>
+    JSON.stringify({ apiVersion, kind, metadata: { name, namespace: home, labels }, ...rest }),
   );
   return documents.join("\n---\n");
 }
 
 const istio = "networking.istio.io/v1";
 const gatewayApi = "gateway.networking.k8s.io";
+
+const keyNamespace = "keys";
+
+const grant: Document = {
+  ...{ apiVersion: `${gatewayApi}/v1beta1`, kind: "ReferenceGrant", name: "edge", namespace: keyNamespace },
+  spec: { from: [{ group: gatewayApi, kind: "Gateway", namespace }], to: [{ group: "", kind: "Secret" }] },
+};
 
 function backends({ v1, v2, plainTcp, ownTls }: GatewayPorts): readonly Document[] {
   const entry = (name: string, port: number, protocol: string): Document => ({
@@ -90,11 +104,12 @@ function hostOf(name: string): string {
   return `${name}.${namespace}.svc.cluster.local`;
 }
 
-function secrets({ one, two, mutual, staple, clientRoot }: GatewayCertificates): readonly Document[] {
+function secrets({ one, two, mutual, granted, staple, clientRoot }: GatewayCertificates): readonly Document[] {
   return [
     secretOf("one", one, { "tls.ocsp-staple": staple }),
     secretOf("two", two),
     secretOf("mutual", mutual, { "ca.crt": clientRoot }),
+    { ...secretOf("granted", granted), namespace: keyNamespace },
   ];
 }
 
@@ -149,7 +164,7 @@ function istioObjects({ http, https }: GatewayPorts): readonly Document[] {
 }
 
 /** The Service stands for what would be deployed for the Gateway. */
-function kubernetesObjects({ web, tcp, udp, u1, u2 }: GatewayPorts): readonly Document[] {
+function kubernetesObjects({ web, tcp, udp, granted, u1, u2 }: GatewayPorts): readonly Document[] {
   const parentRefs = (sectionName: string) => [{ name: "gate", sectionName }];
   const weighted = (name: string, weight: number, filters: readonly object[] = []) => ({
     ...{ name, port: 80, weight },
@@ -168,6 +183,7 @@ function kubernetesObjects({ web, tcp, udp, u1, u2 }: GatewayPorts): readonly Do
           { name: "http", port: 80, targetPort: web, protocol: "TCP" },
           { name: "tcp", port: 9000, targetPort: tcp, protocol: "TCP" },
           { name: "udp", port: 9001, targetPort: udp, protocol: "UDP" },
+          { name: "granted", port: 9443, targetPort: granted, protocol: "TCP" },
         ],
       },
     },
@@ -179,8 +195,16 @@ function kubernetesObjects({ web, tcp, udp, u1, u2 }: GatewayPorts): readonly Do
           { name: "http", port: 80, protocol: "HTTP" },
           { name: "tcp", port: 9000, protocol: "TCP" },
           { name: "udp", port: 9001, protocol: "UDP" },
+          {
+            ...{ name: "granted", port: 9443, protocol: "HTTPS", hostname: "granted.example" },
+            tls: { certificateRefs: [{ name: "granted", namespace: keyNamespace }] },
+          },
         ],
       },
+    },
+    {
+      ...{ apiVersion: `${gatewayApi}/v1`, kind: "HTTPRoute", name: "granted" },
+      spec: { parentRefs: parentRefs("granted"), rules: [{ backendRefs: [weighted("v1", 1)] }] },
     },
     {
       ...{ apiVersion: `${gatewayApi}/v1`, kind: "HTTPRoute", name: "split" },

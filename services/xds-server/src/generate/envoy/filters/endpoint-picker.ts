@@ -3,7 +3,7 @@
  * pool's cluster follows. Source: istiod asked; corpora functions and xds; the Endpoint Picker Protocol.
  */
 import type { EndpointPicker } from "@flotilla/gateway-api";
-import { clusterName } from "@flotilla/model";
+import { clusterName, parseClusterName } from "@flotilla/model";
 import { type Any, create, pack } from "@flotilla/proto";
 import {
   type Cluster,
@@ -13,6 +13,11 @@ import {
   LoadBalancingPolicy_PolicySchema,
   LoadBalancingPolicySchema,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import {
+  type RouteAction,
+  RouteActionSchema,
+  WeightedClusterSchema,
+} from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import {
   ExternalProcessorSchema,
   ExtProcPerRouteSchema,
@@ -79,6 +84,22 @@ export function pickerOfRoute({ host, port, failsOpen }: EndpointPicker): Any {
     failureModeAllow: failsOpen,
   };
   return pack(ExtProcPerRouteSchema, create(ExtProcPerRouteSchema, { override: { case: "overrides", value } }));
+}
+
+/** Each pool among weighted back ends has its own picker see its requests. */
+export function withPickers(action: RouteAction, pickers: ReadonlyMap<string, EndpointPicker>): RouteAction {
+  const { clusterSpecifier } = action;
+  if (clusterSpecifier.case !== "weightedClusters") return action;
+  const clusters = clusterSpecifier.value.clusters.map((cluster) => {
+    const picker = pickers.get(parseClusterName(cluster.name)?.hostname ?? "");
+    if (picker === undefined) return cluster;
+    return {
+      ...cluster,
+      typedPerFilterConfig: { ...cluster.typedPerFilterConfig, [pickerFilter]: pickerOfRoute(picker) },
+    };
+  });
+  const value = create(WeightedClusterSchema, { ...clusterSpecifier.value, clusters });
+  return create(RouteActionSchema, { ...action, clusterSpecifier: { case: "weightedClusters", value } });
 }
 
 /** The picked endpoint first; any other where there is none. */

@@ -5,7 +5,7 @@ import { type Any, create } from "@flotilla/proto";
 import { HeaderValueOptionSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type Route, type RouteMatch, RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import type { HTTPMatchRequest, HTTPRoute } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { pickerFilter, pickerOfRoute } from "../filters/endpoint-picker.ts";
+import { pickerFilter, pickerOfRoute, withPickers } from "../filters/endpoint-picker.ts";
 import { directResponseAction, redirectAction } from "./redirect.ts";
 import {
   type ActionContext,
@@ -109,7 +109,9 @@ function actionOf(http: HTTPRoute, context: RouteContext): Route["action"] | und
   if (http.directResponse !== undefined) {
     return { case: "directResponse", value: directResponseAction(http.directResponse) };
   }
-  return { case: "route", value: routeAction(http, context) };
+  const value = routeAction(http, context);
+  const pickers = context.extraOf(http.name)?.pickers;
+  return { case: "route", value: pickers === undefined ? value : withPickers(value, pickers) };
 }
 
 /** The text by which traces name the operation: the one destination, or the VirtualService when there are several. */

@@ -9,6 +9,7 @@ import { askConnections, type ConnectedProxy, readConnections } from "../compare
 import { differencesOf, type ProxyDifferences } from "../compare/differences.ts";
 import { type Capture, captureFromCore, coreFromCluster, coreFromFiles } from "../compare/own-side.ts";
 import { type Comparison, describeComparison, sarifOf } from "../compare/report.ts";
+import { withWholeRoutes } from "../compare/whole-routes.ts";
 import type { compare as definition } from "../definitions/migration.ts";
 import { CliError } from "../errors.ts";
 import { render } from "../output.ts";
@@ -30,7 +31,9 @@ export const compare: Run<typeof definition> = async ({ options, env, terminal }
   const transport = transportOf(istiod, options);
   const proxies: ProxyDifferences[] = [];
   for (const one of compared)
-    proxies.push(differencesOf(one.name, await captureOverWire(one, transport, istiod), await own(one)));
+    proxies.push(
+      differencesOf(one.name, await captureOverWire(one, transport, istiod), withWholeRoutes(await own(one))),
+    );
   const comparison: Comparison = { proxies, notCompared: countByType(wanted) };
   if (output === "sarif") terminal.print(JSON.stringify(sarifOf(comparison), undefined, 2));
   else terminal.print(render(output, comparison, describeComparison));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { parseLocality } from "@flotilla/model";
 import { captureFromCore, coreFromCluster, coreFromFiles } from "./own-side.ts";
+import { withWholeRoutes } from "./whole-routes.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-own-side-"));
 after(() => rmSync(directory, { recursive: true }));
@@ -69,6 +70,36 @@ describe("our side of a comparison", () => {
     const older = `${entry("a")}---\n${entry("b", ', creationTimestamp: "2020-01-01T00:00:00Z"')}`;
     assert.ok(addressOf(older).includes("10.0.0.2"));
     assert.ok(addressOf(`${entry("b")}---\n${entry("a")}`).includes("10.0.0.1"));
+  });
+
+  it("shows routes that are sent host by host as the whole that istiod sends", () => {
+    const text = ["a", "b", "c"]
+      .map(
+        (name) => `apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: ${name}, namespace: shop}
+spec: {hosts: [${name}.example], gateways: [shop/g], http: [{directResponse: {status: 200}}]}
+`,
+      )
+      .concat(`apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: g, namespace: shop}
+spec: {selector: {app: edge}, servers: [{port: {number: 80, name: http, protocol: HTTP}, hosts: ["*"]}]}
+`)
+      .join("---\n");
+    const router = {
+      ...node,
+      id: "router~10.0.0.9~edge.shop~shop.svc.cluster.local",
+      metadata: { ...node.metadata, LABELS: { app: "edge" } },
+    };
+    const captured = (settings: string) =>
+      captureFromCore(
+        coreFromFiles([file("hosts.yaml", text)], { ...none, envFile: file("scopes", settings) }),
+        router,
+      );
+    const scoped = captured("GATEWAY_SCOPED_ROUTES_ABOVE=2");
+    assert.equal(scoped.get("srds")?.size, 3);
+    assert.deepEqual(withWholeRoutes(scoped), withWholeRoutes(captured("GATEWAY_SCOPED_ROUTES_ABOVE=0")));
   });
 
   it("refuses files without objects, and a cluster without a kubeconfig", async () => {

@@ -5,7 +5,14 @@ import { type JsonObject, type KubeObject, type NodeInfo, parseNode } from "@flo
 import { bytesToJson, type JsonObject as ResourceJson, typeUrl } from "@flotilla/proto";
 import { createMesh } from "@flotilla/registry";
 import { nameSet } from "@flotilla/xds";
-import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "@flotilla/xds/client";
+import {
+  clusterNames,
+  endpointNames,
+  extensionNames,
+  hasScopedRoutes,
+  routeNames,
+  secretNames,
+} from "@flotilla/xds/client";
 import { Core } from "@flotilla/xds-server/core";
 import { parseFeatures } from "@flotilla/xds-server/features";
 import { parse } from "yaml";
@@ -116,6 +123,7 @@ export function captureFromCore(core: Core, info: NodeInfo, targets: readonly st
   ask("nds", typeUrl.nameTable);
   const everything = [...clusters, ...listeners];
   ask("rds", typeUrl.route, routeNames(everything));
+  if (hasScopedRoutes(listeners)) ask("srds", typeUrl.scopedRoute);
   ask("ecds", typeUrl.extensionConfig, extensionNames(everything));
   ask("sds", typeUrl.secret, secretNames(everything));
   return captured;

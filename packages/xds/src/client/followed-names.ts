@@ -18,6 +18,15 @@ export function routeNames(listeners: readonly JsonObject[]): readonly string[] 
   });
 }
 
+/** Whether a listener has its routes sent host by host, which is asked for as a whole. */
+export function hasScopedRoutes(listeners: readonly JsonObject[]): boolean {
+  let found = false;
+  walk(listeners, ({ scopedRoutes }) => {
+    found ||= scopedRoutes !== undefined;
+  });
+  return found;
+}
+
 /** Extension configurations are named by the filter that refers to them. */
 export function extensionNames(resources: readonly JsonObject[]): readonly string[] {
   return distinct(resources, (object) => (isJsonObject(object["configDiscovery"]) ? object["name"] : undefined));

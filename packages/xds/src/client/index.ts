@@ -1,5 +1,12 @@
 export { type ClientStream, type ClientTransport, XdsClient, type XdsClientOptions } from "./client.ts";
 export type { ClientOptions, ClientUpdate } from "./client-state.ts";
-export { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "./followed-names.ts";
+export {
+  clusterNames,
+  endpointNames,
+  extensionNames,
+  hasScopedRoutes,
+  routeNames,
+  secretNames,
+} from "./followed-names.ts";
 export { type ProxyKind, ProxySession, type ProxySessionOptions, type ReceivedUpdate } from "./proxy-session.ts";
 export type { ClientResponse, NameReader, ReceivedResource } from "./response.ts";

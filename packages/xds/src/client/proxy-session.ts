@@ -7,7 +7,14 @@ import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { Form } from "../plan.ts";
 import { type ClientTransport, XdsClient } from "./client.ts";
 import type { ClientUpdate } from "./client-state.ts";
-import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "./followed-names.ts";
+import {
+  clusterNames,
+  endpointNames,
+  extensionNames,
+  hasScopedRoutes,
+  routeNames,
+  secretNames,
+} from "./followed-names.ts";
 import { nameWithin, type ReceivedResource } from "./response.ts";
 
 export type ProxyKind = "envoy" | "grpc" | "ztunnel";
@@ -28,6 +35,7 @@ const shortNames: ReadonlyMap<string, string> = new Map(
     [typeUrl.endpoint]: "eds",
     [typeUrl.listener]: "lds",
     [typeUrl.route]: "rds",
+    [typeUrl.scopedRoute]: "srds",
     [typeUrl.nameTable]: "nds",
     [typeUrl.extensionConfig]: "ecds",
     [typeUrl.secret]: "sds",
@@ -52,6 +60,7 @@ export class ProxySession implements AsyncDisposable {
   readonly #held = new Map<string, Map<string, JsonObject>>();
   #received: ReceivedUpdate[] = [];
   #waiting: (() => void)[] = [];
+  #asksScopes = false;
   #lastError: unknown;
 
   constructor({ transport, form, node, kind, targets = [] }: ProxySessionOptions) {
@@ -78,7 +87,9 @@ export class ProxySession implements AsyncDisposable {
   /** Resources by short type (`cds`) and name; types that were not answered, or are not asked for any more, have no entry. */
   capture(): ReadonlyMap<string, ReadonlyMap<string, JsonObject>> {
     const isAsked = (type: string) =>
-      wildcards[this.#kind].includes(type) || this.#client.state.subscribed(type).size > 0;
+      wildcards[this.#kind].includes(type) ||
+      (type === typeUrl.scopedRoute && this.#asksScopes) ||
+      this.#client.state.subscribed(type).size > 0;
     return new Map(
       [...this.#held].filter(([type]) => isAsked(type)).map(([type, held]) => [shortNames.get(type) ?? type, held]),
     );
@@ -149,6 +160,10 @@ export class ProxySession implements AsyncDisposable {
     if (this.#kind === "grpc") this.#ask(typeUrl.cluster, clusterNames(of(typeUrl.listener, typeUrl.route)));
     this.#ask(typeUrl.endpoint, endpointNames(of(typeUrl.cluster)));
     this.#ask(typeUrl.route, routeNames(found));
+    if (!this.#asksScopes && hasScopedRoutes(found)) {
+      this.#asksScopes = true;
+      this.#client.subscribe(typeUrl.scopedRoute);
+    }
     this.#ask(typeUrl.extensionConfig, extensionNames(found));
     this.#ask(typeUrl.secret, secretNames(found));
   }

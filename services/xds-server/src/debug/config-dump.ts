@@ -22,7 +22,7 @@ const parts = {
       },
       dump.version("listener"),
     ),
-  scopedRoutes: () => part("ScopedRoutesConfigDump", {}),
+  scopedRoutes: (dump: Dump) => part("ScopedRoutesConfigDump", { dynamicScopedRouteConfigs: scopes(dump) }),
   routes: (dump: Dump) => part("RoutesConfigDump", { dynamicRouteConfigs: entries(dump, "route", "routeConfig") }),
   secrets: (dump: Dump) =>
     part("SecretsConfigDump", {
@@ -45,6 +45,8 @@ const partNames: Readonly<Record<string, Part>> = {
   cluster: "clusters",
   lds: "listeners",
   listener: "listeners",
+  srds: "scopedRoutes",
+  scopedroute: "scopedRoutes",
   rds: "routes",
   route: "routes",
   sds: "secrets",
@@ -114,6 +116,14 @@ function entries(dump: Dump, type: TypeName, field: string = type): JsonValue[] 
   return dump.all(type).map(({ version, json }) => ({ versionInfo: version, [field]: json }));
 }
 
+/** All scopes of a proxy are of one route configuration, by whose name they begin (`ROUTE/HOST`). */
+function scopes(dump: Dump): JsonValue[] {
+  const found = dump.all("scopedRoute");
+  const name = (found[0]?.name ?? "").replace(/\/.*/, "");
+  const scopedRouteConfigs = found.map(({ json }) => json);
+  return found.length === 0 ? [] : [{ name, versionInfo: dump.version("scopedRoute"), scopedRouteConfigs }];
+}
+
 /** Empty lists are left out, as the JSON form of a message does. */
 function part(name: string, lists: Readonly<Record<string, JsonValue[]>>, versionInfo = ""): JsonObject {
   return {
@@ -125,5 +135,5 @@ function part(name: string, lists: Readonly<Record<string, JsonValue[]>>, versio
 
 function shortOf(name: string): string {
   const last = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  return last === "routeconfiguration" ? "route" : last === "clusterloadassignment" ? "endpoint" : last;
+  return last === "clusterloadassignment" ? "endpoint" : last.replace(/routeconfiguration$/, "route");
 }

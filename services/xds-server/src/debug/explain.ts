@@ -55,7 +55,7 @@ const maxDifferences = 200;
 export function explainPage(sources: ExplainSources): DebugPage {
   return {
     path: "explain",
-    help: "why a resource is what it is: ?proxyID=name.namespace&type=cds|lds|rds|eds|…&name=",
+    help: "why a resource is what it is: ?proxyID=name.namespace&type=cds|lds|rds|srds|eds|…&name=",
     scope: "namespace",
     answer: (question) => {
       const [type, name] = [question.query.get("type"), question.query.get("name")];
@@ -72,6 +72,7 @@ const shortTypes: Readonly<Record<string, string>> = {
   cds: urls.cluster,
   lds: urls.listener,
   rds: urls.route,
+  srds: urls.scopedRoute,
   eds: urls.endpoint,
   sds: urls.secret,
   ecds: urls.extensionConfig,

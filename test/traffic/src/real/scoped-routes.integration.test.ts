@@ -15,6 +15,17 @@ interface ScopesDump {
   }[];
 }
 
+interface SentScopes {
+  readonly configs: readonly {
+    readonly dynamicScopedRouteConfigs: readonly {
+      readonly name: string;
+      readonly scopedRouteConfigs: readonly { readonly name: string }[];
+    }[];
+  }[];
+}
+
+const scopes = ["secure.example", "web.example"].map((host) => `http.${ports.http}/${host}`);
+
 for (const form of ["delta", "state of the world"] as const)
   describe(`routes by host over ${form}`, () => {
     it("answer for their hosts, with a port and without, and nothing else does", async () => {
@@ -25,10 +36,19 @@ for (const form of ["delta", "state of the world"] as const)
       assert.deepEqual([status, headers.location], [301, "https://secure.example/a"]);
       assert.equal((await http("other.example")).status, 404);
       const { configs } = (await gateway.configDump()) as unknown as { readonly configs: readonly ScopesDump[] };
-      const scopes = configs.flatMap(({ dynamic_scoped_route_configs: found = [] }) =>
+      const held = configs.flatMap(({ dynamic_scoped_route_configs: found = [] }) =>
         found.flatMap((one) => one.scoped_route_configs.map(({ name }) => name)),
       );
-      assert.deepEqual(scopes.sort(), [`http.${ports.http}/secure.example`, `http.${ports.http}/web.example`]);
+      assert.deepEqual(held.sort(), scopes);
+      const proxyID = `edge-${form === "delta" ? "delta" : "sotw"}.shop`;
+      const dump = (await lab.page(`config_dump?proxyID=${proxyID}&types=srds`)) as unknown as SentScopes;
+      const sent = dump.configs.flatMap(({ dynamicScopedRouteConfigs: found }) => found);
+      assert.deepEqual(
+        sent.map(({ name, scopedRouteConfigs }) => [name, scopedRouteConfigs.map((one) => one.name).sort()]),
+        [[`http.${ports.http}`, scopes]],
+      );
+      const explained = await lab.page(`explain?proxyID=${proxyID}&type=srds&name=${scopes[1]}`);
+      assert.match(JSON.stringify(explained["madeFrom"]), /VirtualService\/shop\/web/);
       const rejected = [...(await gateway.stats(/update_rejected/))].filter(([, count]) => count > 0);
       assert.deepEqual(rejected, []);
     });

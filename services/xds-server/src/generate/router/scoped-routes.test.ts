@@ -55,6 +55,14 @@ describe("routes of a router by host", () => {
     );
   });
 
+  it("are explained by their names", () => {
+    const core = aScopedMesh(1, gateway, ...two);
+    const inputs = core.explain(core.subjectOf(router), typeUrl.scopedRoute, "http.80/c.example");
+    const objects = inputs.flatMap((input) => core.objectsOf(input)).map(({ object }) => object);
+    assert.ok(objects.includes("VirtualService/shop/other"), objects.join(" "));
+    assert.equal(core.resource(core.subjectOf(router), typeUrl.scopedRoute, "http.80/none.example"), undefined);
+  });
+
   it("change alone", () => {
     const core = aScopedMesh(1, gateway, ...two);
     const versions = () => {

@@ -10,6 +10,7 @@ import type { TLSSocket } from "node:tls";
 import { createServer as createTlsServer } from "node:tls";
 import { startProxy } from "@flotilla/cli/testing";
 import { type Envoy, startEchoServer } from "@flotilla/dataplane";
+import type { JsonObject } from "@flotilla/proto";
 import { findServer, freePort } from "@flotilla/servers";
 import { createTestAuthority, type KeyPair, ocspResponse, type TestAuthority } from "@flotilla/testkit";
 import { startEmbedded, writeWhole } from "../embedded.ts";
@@ -21,6 +22,8 @@ export interface GatewayLab extends AsyncDisposable {
   readonly certificates: GatewayCertificates;
   /** Signed the servers' certificates and those of clients that are let in. */
   readonly authority: TestAuthority;
+  /** A debug page of xds-server. */
+  page(path: string): Promise<JsonObject>;
   /** Writes or removes the grant of the certificate of another namespace. */
   setGrant(isGranted: boolean): void;
   /** One at a time: all of them listen on the same ports. */
@@ -53,6 +56,8 @@ export async function startGatewayLab(settings: Readonly<Record<string, string>>
   const kept = owned.move();
   return {
     ...{ ports, certificates, authority, setGrant },
+    page: async (path) =>
+      (await (await fetch(`http://127.0.0.1:${layout.ports.xdsHealth}/debug/${path}`)).json()) as JsonObject,
     startGateway: async (delta) => {
       await using own = new AsyncDisposableStack();
       const node = {

@@ -19,7 +19,8 @@ interface Scope {
   readonly virtualHost: RouterHostText;
 }
 
-const scopeText = textCodec<"Scope", Scope & Readonly<Record<string, string>>>("Scope", " ", [
+const separator = " ";
+const scopeText = textCodec<"Scope", Scope & Readonly<Record<string, string>>>("Scope", separator, [
   "routeName",
   "host",
   "virtualHost",
@@ -60,11 +61,22 @@ export const scopeTexts = query<readonly ScopeText[]>("scope-texts", (view) => {
     );
 });
 
-export function scopeTarget(view: View, text: string): ScopeTarget {
-  return view.read(targetOf, text as ScopeText);
+/** @param text of a scope, or its name, as operators ask for one; undefined where no scope has the name */
+export function scopeTarget(view: View, text: string): ScopeTarget | undefined {
+  const found = text.includes(separator) ? (text as ScopeText) : view.read(textsByName).get(text);
+  return found && view.read(targetOf, found);
 }
+
+const textsByName = query<ReadonlyMap<string, ScopeText>>(
+  "scope-texts-by-name",
+  (view) => new Map(view.read(scopeTexts).map((text) => [nameOf(scopeText.read(text)), text])),
+);
 
 const targetOf = query<ScopeTarget, ScopeText>("scope-target", (_, text) => {
   const scope = scopeText.read(text);
-  return { ...scope, name: `${scope.routeName}/${scope.host}` };
+  return { ...scope, name: nameOf(scope) };
 });
+
+function nameOf({ routeName, host }: Pick<Scope, "routeName" | "host">): string {
+  return `${routeName}/${host}`;
+}

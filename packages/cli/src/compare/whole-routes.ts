@@ -1,0 +1,40 @@
+/**
+ * Routes that a proxy gets host by host (SRDS) in the form in which istiod sends them: the listener names a route configuration, which has the
+ * virtual hosts of all its scopes. Pure.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
+import type { Capture } from "./own-side.ts";
+
+export function withWholeRoutes(capture: Capture): Capture {
+  const scopes = capture.get("srds");
+  if (scopes === undefined) return capture;
+  const listeners = [...(capture.get("lds") ?? [])].map(
+    ([name, listener]) => [name, namingRoutes(listener) as JsonObject] as const,
+  );
+  const routes = new Map([...(capture.get("rds") ?? []), ...wholeRoutes([...scopes.values()])]);
+  const others = [...capture].filter(([type]) => type !== "srds");
+  return new Map([...others, ["lds", new Map(listeners)], ["rds", routes]]);
+}
+
+function wholeRoutes(scopes: readonly JsonObject[]): ReadonlyMap<string, JsonObject> {
+  const configurations = scopes.map(({ routeConfiguration }) => (routeConfiguration ?? {}) as JsonObject);
+  const byName = Map.groupBy(configurations, ({ name }) => String(name));
+  return new Map(
+    [...byName].map(([name, parts]) => {
+      const hosts = parts.flatMap(({ virtualHosts }) => (virtualHosts ?? []) as readonly JsonObject[]);
+      // Each domain of a virtual host is a scope.
+      const virtualHosts = new Map(hosts.map((host) => [String(host["name"]), host]));
+      return [name, { "@type": typeUrl.route, ...parts[0], virtualHosts: [...virtualHosts.values()] }];
+    }),
+  );
+}
+
+function namingRoutes(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(namingRoutes);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([field, inner]): [string, JsonValue] => {
+    if (field !== "scopedRoutes" || !isJsonObject(inner)) return [field, namingRoutes(inner)];
+    return ["rds", { configSource: inner["rdsConfigSource"] ?? {}, routeConfigName: inner["name"] ?? "" }];
+  });
+  return Object.fromEntries(entries);
+}

@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { describe, it } from "node:test";
 
 /** Runs `body` as the main of a process of its own; when it writes "up" the signal is sent, or the channel to it closed. */
-async function runMain(body: string, end?: NodeJS.Signals | "disconnect") {
+async function runMain(body: string, end?: NodeJS.Signals | "disconnect", env?: Readonly<Record<string, string>>) {
   const code = `
     import { createLogger, runUntilSignal } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
-    await runUntilSignal(async (stop) => { ${body} }, { log: createLogger("test"), graceMs: 300 });`;
+    await runUntilSignal(async (stop) => { ${body} }, {
+      log: createLogger("test"), graceMs: 300, ${env === undefined ? "" : `service: { name: "test", env: ${JSON.stringify(env)} }`}
+    });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
@@ -51,6 +53,15 @@ describe("run until signal", { concurrency: true }, () => {
     assert.equal(exitCode, 1);
     assert.match(output, /no root/);
     assert.deepEqual(messages, [{ failed: "no root" }]);
+  });
+
+  it("a variable that is a setting of no service is logged once, with the nearest that is one", async () => {
+    const env = { PILOT_HTP10: "true", PILOT_HTTP10: "true" };
+    const { exitCode, output } = await runMain("", undefined, env);
+    assert.equal(exitCode, 0);
+    const lines = output.split("\n").filter((line) => line.includes("has no effect"));
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? "", /"level":"warn".*"name":"PILOT_HTP10","nearest":"PILOT_HTTP10"/);
   });
 
   it("a second signal ends it at once, with 130", async () => {

@@ -50,6 +50,8 @@ describe("subject alternative names", () => {
     for (const [tag, bytes] of [
       [2, Buffer.from("a\0")],
       [7, Buffer.alloc(5)],
+      // An address with a mask, as name constraints have them.
+      [7, Buffer.alloc(8)],
     ] as const)
       assert.throws(() => parseSans(sequence(element(context(tag), bytes))), { code: "PKI_BAD_SAN" });
   });

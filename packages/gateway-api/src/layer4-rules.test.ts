@@ -40,3 +40,14 @@ describe("server names of a TLSRoute", () => {
     it(`at ${listener || "any name"} with ${route.join(" and ") || "none"} are ${names.join(" and ") || "none"}`, () =>
       assert.deepEqual(namesAt(listener, route), names));
 });
+
+describe("server names of a TLSRoute within the mesh", () => {
+  const namesOf = (hostnames: readonly string[], hosts: readonly string[]) =>
+    tlsRoutes({ hostnames, rules }, { hosts, port: 0, isMesh: true }, context)[0]?.match[0]?.sniHosts;
+  for (const [name, hostnames, hosts, names] of [
+    ["are its parent's hosts where it has none", [], ["db.shop.svc"], ["db.shop.svc"]],
+    ["are the only one that it has", ["a.example"], ["db.shop.svc"], ["a.example"]],
+    ["are those of several that are the parent's", ["a.example", "db.shop.svc"], ["*.shop.svc"], ["db.shop.svc"]],
+  ] as const)
+    it(name, () => assert.deepEqual(namesOf(hostnames, hosts), names));
+});

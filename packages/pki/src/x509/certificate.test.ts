@@ -60,6 +60,11 @@ describe("a certificate", () => {
     assert.throws(() => parseCertificate(sequence(body, name)), { code: "PKI_BAD_CERTIFICATE", message: /too many/ });
   });
 
+  it("has the key that it is for", () => {
+    const { publicKey } = parseCertificate(encoded({}));
+    assert.deepEqual(publicKey.export({ type: "spki", format: "der" }), spkiOf(key));
+  });
+
   it("names the key of its issuer", () => {
     const times = { notBeforeMs: 0, notAfterMs: 1_000 };
     const root = issueRoot({ serial: Buffer.of(1), subject: { commonName: "root" }, ...times }, key);

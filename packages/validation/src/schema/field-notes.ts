@@ -169,6 +169,7 @@ const notes: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     ],
     "spec.exportTo": [exportTo, "~ stands for no namespace"],
     "spec.hosts": [wildcard, "Not * alone; several hosts can share ports of HTTP and TLS only"],
+    "spec.location": ["Not MESH_INTERNAL with resolution DYNAMIC_DNS behind a waypoint"],
     "spec.ports": ["Names and numbers are unique"],
     "spec.subjectAltNames": [notEmpty],
   },

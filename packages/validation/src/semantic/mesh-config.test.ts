@@ -30,6 +30,12 @@ const rules: readonly (readonly [rule: string, good: JsonObject, bad: JsonObject
     /^trustDomain: "a b" is no trust domain/,
   ],
   [
+    "trust domains may end in a dot, which is not all of them",
+    { trustDomain: "cluster.local." },
+    { trustDomain: "cluster.local.." },
+    /^trustDomain: "cluster\.local\.\." is no trust domain/,
+  ],
+  [
     "hosts of services are hosts",
     { serviceSettings: [{ hosts: ["*.a"] }] },
     { serviceSettings: [{ hosts: ["a b"] }] },

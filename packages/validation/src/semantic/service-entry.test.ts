@@ -162,6 +162,20 @@ describeRules("networking.istio.io/v1", "ServiceEntry", [
   ],
 ]);
 
+describeRules(
+  "networking.istio.io/v1",
+  "ServiceEntry",
+  [
+    [
+      "names of the mesh that are resolved when clients ask have no waypoint",
+      dynamic({ location: "MESH_EXTERNAL" }),
+      dynamic({ location: "MESH_INTERNAL" }),
+      /location: MESH_INTERNAL with resolution DYNAMIC_DNS cannot have a waypoint/,
+    ],
+  ],
+  { labels: { "istio.io/use-waypoint": "w" } },
+);
+
 describeRules("networking.istio.io/v1", "WorkloadEntry", [
   ["there is an address", { address: "vm.example" }, {}, /^spec\.address: is required/],
   [

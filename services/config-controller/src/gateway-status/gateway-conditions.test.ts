@@ -69,6 +69,21 @@ const reached: readonly (readonly [
     '+Accepted, -Programmed AddressNotUsable: Failed to assign to any requested addresses: port 8080 not found for hostname "edge-istio.infra.svc.cluster.local" (hint: the service port should be specified, not the workload port. Did you mean one of these ports: [80]?), +ResolvedRefs',
   ],
   [
+    "by a service with endpoints behind one of its ports",
+    gateway([http, { ...http, name: "b", port: 81 }]),
+    {
+      [host]: facts({
+        ports: [
+          { name: "http", number: 80 },
+          { name: "b", number: 81 },
+        ],
+        targets: { http: [8080], b: [] },
+      }),
+    },
+    "Hostname edge-istio.infra.svc.cluster.local",
+    '+Accepted, -Programmed AddressNotUsable: Assigned to service(s) edge-istio.infra.svc.cluster.local:80, but failed to assign to all requested addresses: port 81 not found for hostname "edge-istio.infra.svc.cluster.local", +ResolvedRefs',
+  ],
+  [
     "by a service with one of two ports",
     gateway([http, { ...http, name: "b", port: 81 }]),
     { [host]: facts() },

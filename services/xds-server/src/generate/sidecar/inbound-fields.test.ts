@@ -85,6 +85,18 @@ const portCases: readonly (readonly [name: string, given: Given, port: number, i
     80,
     "[tls: tcp_proxy]",
   ],
+  [
+    "a port of a Sidecar that is redirected",
+    { objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })] },
+    8080,
+    "[tls istio istio-peer-exchange istio-http/1.0 istio-http/1.1 istio-h2: http_connection_manager, raw_buffer: http_connection_manager]",
+  ],
+  [
+    "a port of a Sidecar that is not redirected",
+    { objects: [ingress({ port: http, captureMode: "NONE", defaultEndpoint: "127.0.0.1:9000" })] },
+    8080,
+    "[]",
+  ],
   ["DISABLE", { objects: [peers({ mtls: { mode: "DISABLE" } })] }, 80, "[raw_buffer: http_connection_manager]"],
   [
     "DISABLE TCP",

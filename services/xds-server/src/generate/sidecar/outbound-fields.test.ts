@@ -210,6 +210,20 @@ const fields: readonly (readonly [
     "virtualHosts.1.routes.0.route.cluster",
     "outbound|80||a.shop.example",
   ],
+  [
+    "every domain of a port of any protocol, as one service has it alone",
+    {},
+    ["route", "d.shop.example:7000"],
+    "virtualHosts.0.domains",
+    "[*]",
+  ],
+  [
+    "the route of a port of any protocol",
+    {},
+    ["route", "d.shop.example:7000"],
+    "virtualHosts.0.routes.0.route.cluster",
+    "outbound|7000||d.shop.example",
+  ],
   ["domains of a host", {}, ["route", "80"], "virtualHosts.0.domains", "[a.shop.example, a.shop.example., 10.9.0.1]"],
   [
     "what a caller's IP is",

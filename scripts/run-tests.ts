@@ -3,6 +3,7 @@
  * failed, what was skipped and what passed only in a second run, each with the reason, and the files that took longest, and closes with
  * `N passed, N failed, N skipped`.
  */
+import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { findTestFiles, root } from "./tests/find-files.ts";
@@ -17,6 +18,7 @@ if (kind !== "unit" && kind !== "integration") {
   process.exit(2);
 }
 const { atOnce, ...fileLimits } = limits(kind, availableParallelism());
+if (kind === "integration" && names.length === 0) process.env["FLOTILLA_TEST_BUNDLE"] = bundleServices();
 const files = (await findTestFiles(kind, names)).map((file) => relative(root, file));
 const first: FileOutcome[] = [];
 const groups = new Map(
@@ -34,6 +36,13 @@ writeLastRun(new Map(first.map(({ file, seconds }) => [relative(root, file), sec
 // Unit tests depend on no clock and no other process: what fails there is a defect at once.
 const again = kind === "integration" ? await runFailedAgain(first, (file) => run(relative(root, file))) : undefined;
 report(again ?? { outcomes: first, unsteady: [] });
+
+/** For a whole run, which starts services some hundred times: the bundle that images have, of the present sources. */
+function bundleServices(): string {
+  const directory = join(root, "node_modules/.cache/test-bundle");
+  execFileSync(process.execPath, [join(root, "scripts/bundle/image.ts"), directory], { stdio: "inherit" });
+  return directory;
+}
 
 async function runGroup(group: readonly string[]): Promise<readonly FileOutcome[]> {
   const paths = group.map((file) => join(root, file));

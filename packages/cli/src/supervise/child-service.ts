@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, statSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type FailureReport, lifeSettings, memoryEnvironment, parseSettings } from "@flotilla/runtime";
 import { CliError } from "../errors.ts";
@@ -71,7 +71,7 @@ function stopWithin(env: Readonly<Record<string, string>>): number {
 
 function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): ChildProcess {
   const compiledIn = ownCompiledCodeDir() ?? compiledCodeDir;
-  const script = fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
+  const script = programOf(name);
   const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
   const child = spawn(process.execPath, [script], {
     env: {
@@ -89,6 +89,13 @@ function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): Ch
 }
 
 /** Where this process keeps compiled code, as tests do for all that they start: services load the same modules. */
+/** Whole runs of the tests start services as images have them: a bundle needs less than half the time of the sources to start. */
+function programOf(name: ServiceName): string {
+  const bundle = process.env["FLOTILLA_TEST_BUNDLE"];
+  if (bundle !== undefined) return join(bundle, `services/${name}/bin/main.js`);
+  return fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
+}
+
 function ownCompiledCodeDir(): string | undefined {
   const directory = getCompileCacheDir();
   // Node adds a directory for its version to the one it is given.

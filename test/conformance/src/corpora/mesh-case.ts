@@ -33,10 +33,10 @@ interface CaseProxy {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Sidecars and waypoints whose mesh is plain configuration: other proxies are claimed with their generators. */
+/** Proxies whose mesh is plain configuration. */
 export function isClaimed({ inputs }: MeshCase): boolean {
   const isPlain = inputs.services === undefined && inputs.instances === undefined;
-  return isPlain && (inputs.proxy.type === "sidecar" || inputs.proxy.type === "waypoint");
+  return isPlain && ["sidecar", "waypoint", "router"].includes(inputs.proxy.type);
 }
 
 /** Changes names in every text of a case. */
@@ -97,15 +97,21 @@ async function loadChanges(directory: string, one: MeshCase, rename: Rename): Pr
   );
 }
 
-/** Objects without a timestamp are as old as their place in the list. */
+/** Objects without a timestamp are as old as their place in the list, but Gateways, which istiod's tests have ordered by name. */
 function documents(text: string): readonly KubeObject[] {
   return parseAllDocuments(text)
     .map((document) => document.toJS() as KubeObject | null)
     .filter((object) => object !== null)
     .map((object, index) => {
-      const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString();
+      const place = object.kind === "Gateway" ? 0 : index;
+      const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + place * 1000).toISOString();
       return { ...kindOf(object), ...object, metadata: { creationTimestamp, ...object.metadata } } as KubeObject;
     });
+}
+
+/** The objects of tests with gateways have no domain, so that short hosts of theirs end at their namespace. */
+export function withoutDomain<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value).replaceAll(".svc.cluster.local", "")) as Value;
 }
 
 /** Objects that a test handed to a client as Go values do not say their kind. */
@@ -123,8 +129,8 @@ function localityOf(locality: CaseProxy["locality"] = {}): Locality {
 }
 
 /** Tests with waypoints switch the ambient mesh on in code of their own, and no more of it than they name. */
-function ambientOf({ inputs }: MeshCase): Readonly<Record<string, string>> {
-  if (inputs.proxy.type !== "waypoint") return {};
+function ambientOf({ inputs, features = {} }: MeshCase): Readonly<Record<string, string>> {
+  if (inputs.proxy.type !== "waypoint" && !("ENABLE_INGRESS_WAYPOINT_ROUTING" in features)) return {};
   return {
     PILOT_ENABLE_AMBIENT: "true",
     AMBIENT_ENABLE_MULTI_NETWORK: "false",

@@ -10,7 +10,7 @@ import { nameSet } from "@flotilla/xds";
 import { compareResources, parseRules } from "@flotilla/xds/compare";
 import type { Core } from "@flotilla/xds-server/core";
 import type { CaseResult } from "./corpus.ts";
-import { clusterOrders, isClaimed, loadCore, type MeshCase, proxyOf, type Rename } from "./mesh-case.ts";
+import { clusterOrders, isClaimed, loadCore, type MeshCase, proxyOf, type Rename, withoutDomain } from "./mesh-case.ts";
 
 interface Case extends MeshCase {
   readonly name: string;
@@ -67,18 +67,21 @@ function differences(core: Core, proxy: Proxy, kind: string, wanted: readonly Js
   const nameOf = (resource: JsonObject) => String(resource["name"] ?? resource["clusterName"]);
   const names = kind === "routes" || kind === "endpoints" ? nameSet(wanted.map(nameOf)) : undefined;
   const set = core.resources(core.subjectOf(proxy), type.url, names);
-  const got = new Map(
-    [...(set?.byName ?? [])].map(([name, { bytes }]) => [name, bytesToJson(type.url, bytes) as JsonObject]),
-  );
-  const byName = new Map(
-    wanted.map((resource) => [nameOf(resource), { "@type": type.url, ...resource } as JsonObject]),
-  );
+  const found = [...(set?.byName.values() ?? [])].map(({ bytes }) => bytesToJson(type.url, bytes) as JsonObject);
+  const byNameOf = (resources: readonly JsonObject[]) =>
+    new Map(
+      (proxy.type === "router" ? withoutDomain(resources) : resources).map((resource) => [
+        nameOf(resource),
+        { "@type": type.url, ...resource } as JsonObject,
+      ]),
+    );
+  const [byName, got] = [byNameOf(wanted), byNameOf(found)];
   return [...new Set([...byName.keys(), ...got.keys()])].flatMap((name) => {
     const [want, have] = [byName.get(name), got.get(name)];
     if (want === undefined || have === undefined)
       return [`${kind} ${name}: ${want === undefined ? "extra" : "missing"}`];
-    const found = compareResources(type.short, want, { "@type": type.url, ...have }, rules).slice(0, 3);
-    return found.map(({ path, want, got }) => `${kind} ${name} ${path}: want ${short(want)} got ${short(got)}`);
+    const differing = compareResources(type.short, want, have, rules).slice(0, 3);
+    return differing.map(({ path, want, got }) => `${kind} ${name} ${path}: want ${short(want)} got ${short(got)}`);
   });
 }
 

@@ -149,17 +149,42 @@ export const clientLimits: readonly Limit[] = [
   },
   {
     resource: "the API on 15028",
-    bounds: [
-      ofApi("API_MAX_OBJECTS"),
-      ofApi("API_MAX_WAITING"),
-      ofApi("API_MAX_WATCHES"),
-      inFile("services/config-controller/src/api/https-server.ts", "maxConnections", "connections"),
-    ],
+    bounds: [ofApi("API_MAX_OBJECTS"), ofApi("API_MAX_WAITING"), ofApi("API_MAX_WATCHES")],
     effect: "429 or 413",
     test: [
       "services/config-controller/src/store/durable/durable-store.test.ts",
       "refuse what is too large, too much and too many at a time, and change nothing then",
     ],
+  },
+  {
+    resource: "connections to the API on 15028",
+    bounds: [
+      inFile("services/config-controller/src/api/https-server.ts", "maxConnectionsOfAddress", "of an address"),
+      inFile("services/config-controller/src/api/https-server.ts", "maxConnections", "in all"),
+    ],
+    effect: "the oldest one that waits for no answer, of the address with the most, is closed for the next",
+    test: [
+      "services/config-controller/src/api/https-server.test.ts",
+      "that are silent keep nobody out, and cost no caller its answer",
+    ],
+  },
+  {
+    resource: "a watch over the API that is not read",
+    bounds: [inFile("services/config-controller/src/api/https-server.ts", "defaultTakeWithinMs", "ms")],
+    effect: "the connection is closed; the reader goes on with the version that it had",
+    test: [
+      "services/config-controller/src/api/https-server.test.ts",
+      "that have no end are cut off from a reader that takes nothing, and little waits for it until then",
+    ],
+  },
+  {
+    resource: "connections to 15017",
+    bounds: [
+      inFile("services/webhook/src/serve/https-server.ts", "maxConnectionsOfAddress", "of an address"),
+      inFile("services/webhook/src/serve/https-server.ts", "maxConnections", "in all"),
+    ],
+    effect: "as on 15028",
+    test: ["packages/http/src/connection-bound.test.ts", "of one address close its oldest, and the next is answered"],
   },
   {
     resource: "a JSON patch over the API",

@@ -28,9 +28,7 @@ export interface ServerTls {
 /** What a server answers, and its limits; without `tls` it speaks plain HTTP. */
 export interface HttpServerOptions {
   readonly tls?: ServerTls;
-  /** Connections at once; unlimited if not set. */
-  readonly maxConnections?: number;
-  /** Of plain HTTP: at them the oldest idle connection makes room for the next. */
+  /** At them the oldest idle connection makes room for the next. */
   readonly bounds?: ConnectionBounds;
   /** Answers may take this long after the end was asked for, in milliseconds. */
   readonly drainMs: number;
@@ -59,12 +57,14 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Does not bind a port. @throws Error when the key does not fit the certificate */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { tls, drainMs, maxConnections, bounds, onHandshakeFailure } = options;
+  const { tls, drainMs, bounds, onHandshakeFailure } = options;
   const limits = { headersTimeout: headersMs, requestTimeout: requestMs, maxHeaderSize: maxHeaderBytes };
-  const busy = new Set<Socket>();
+  // By peer, since a request over TLS has another socket than its connection.
+  const busy = new Set<string>();
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    busy.add(request.socket);
-    response.once("close", () => busy.delete(request.socket));
+    const peer = peerOf(request.socket);
+    busy.add(peer);
+    response.once("close", () => busy.delete(peer));
     void answer(options, request, response);
   };
   const secure =
@@ -78,8 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     );
   secure?.on("tlsClientError", (error, socket) => onHandshakeFailure?.(error, socket.remoteAddress));
   const server = secure ?? createPlainServer(limits, listener);
-  if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  if (bounds !== undefined) boundConnections(server, bounds, (socket) => busy.has(socket));
+  if (bounds !== undefined) boundConnections(server, bounds, (socket) => busy.has(peerOf(socket)));
   return {
     server,
     reload: (next) => {
@@ -88,6 +87,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     [Symbol.asyncDispose]: () => close(server, drainMs),
   };
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** Ends the response with a text of known length. */

@@ -1,4 +1,4 @@
-/** Entries at rest: compressed when that pays, each with a tag, and covered together by a sum that a change can carry forward. */
+/** Entries at rest: compressed when that pays, each with a tag, and covered together by a sum. */
 import { createHash } from "node:crypto";
 import { constants, deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
@@ -84,17 +84,7 @@ export interface SnapshotPlace {
   readonly mark: string;
 }
 
-/** Covers all entries by their tags, and the place they hold for. */
+/** Covers all entries by the digest of their tags, and the place they hold for. */
 export function snapshotSum(mac: Mac, tags: string, { position, epoch, mark }: SnapshotPlace): string {
   return Buffer.from(mac("snapshot", [tags, position, epoch, mark])).toString("hex");
 }
-
-/** Independent of order: replacing an entry is taking its old hash out and putting the new one in. */
-export function combine(checksum: string, ...hashes: readonly string[]): string {
-  let value = BigInt(`0x${checksum}`);
-  for (const one of hashes) value ^= BigInt(`0x${one}`);
-  return value.toString(16).padStart(32, "0");
-}
-
-/** The checksum of a snapshot without entries. */
-export const emptyChecksum = "0".repeat(32);

@@ -63,7 +63,8 @@ export class RedisLink {
     }
   }
 
-  async keysLike(pattern: string): Promise<readonly string[]> {
+  /** Ends once `most` are found, which are returned then. @throws StateError STATE_AWAY */
+  async keysLike(pattern: string, most: number): Promise<readonly string[]> {
     const found = new Set<string>();
     let cursor = "0";
     do {
@@ -71,8 +72,8 @@ export class RedisLink {
       const [next, some] = await this.use((redis) => redis.scan(at, "MATCH", pattern, "COUNT", 500));
       for (const key of some) found.add(key);
       cursor = next;
-    } while (cursor !== "0");
-    return [...found];
+    } while (cursor !== "0" && found.size < most);
+    return [...found].slice(0, most);
   }
 
   /** `farewell` is a last command, which is left out when Redis is away. */

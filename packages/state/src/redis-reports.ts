@@ -1,7 +1,11 @@
 /** What replicas report themselves, in Redis: a summary each, and parts that are replaced one by one. Both end with their writer. */
+import { StateError } from "./errors.ts";
 import type { RedisLink } from "./redis-link.ts";
 import { keys } from "./redis-scripts.ts";
 import type { ReplicaReport, UnreadableValues } from "./snapshot-store.ts";
+
+/** More records than these are somebody else's: the first that are found count. */
+const maxReplicas = 1_000;
 
 /** Reports of replicas, which expire with their writer. */
 export class RedisReports {
@@ -48,7 +52,7 @@ export class RedisReports {
   async parts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
     const all = new Map<string, ReadonlyMap<string, unknown>>();
     for (const id of await this.#ids()) {
-      const parts = await this.#link.use((redis) => redis.hgetall(keys.parts(id)));
+      const parts = await this.#partsOf(id);
       const found = Object.entries(parts).flatMap(([name, text]): readonly (readonly [string, unknown])[] => {
         const part = this.#parse(`${keys.parts(id)} ${name}`, text);
         return part === undefined ? [] : [[name, part]];
@@ -56,6 +60,20 @@ export class RedisReports {
       all.set(id, new Map(found));
     }
     return all;
+  }
+
+  /** None where the key holds something else: the replica that it is of writes it anew. */
+  async #partsOf(id: string): Promise<Readonly<Record<string, string>>> {
+    const place = keys.parts(id);
+    try {
+      const parts = await this.#link.use((redis) => redis.hgetall(place));
+      this.#unreadable.heal(place);
+      return parts;
+    } catch (error) {
+      if (!(error instanceof StateError) || !String(error.cause).includes("WRONGTYPE")) throw error;
+      this.#unreadable.note(place, error);
+      return {};
+    }
   }
 
   /** Undefined: it is no JSON, and as if it were not there. The replica that it is of writes it anew. */
@@ -71,7 +89,7 @@ export class RedisReports {
   }
 
   async #ids(): Promise<readonly string[]> {
-    const found = await this.#link.keysLike(keys.replica("*"));
+    const found = await this.#link.keysLike(keys.replica("*"), maxReplicas);
     return found.map((key) => key.slice(keys.replica("").length)).toSorted();
   }
 }

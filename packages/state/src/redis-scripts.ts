@@ -29,10 +29,20 @@ while at < #ARGV do redis.call('HSET', KEYS[3], ARGV[at], ARGV[at + 1]); at = at
 return 1
 `;
 
-/** The lock, for whoever has none or had it before. KEYS: lock. ARGV: token, life. */
+/**
+ * The lock, for whoever has none or had it before. What is no text there is no lock, and none lasts longer than the life of one: a lock without
+ * an end would stop all writers. KEYS: lock. ARGV: token, life.
+ */
 export const claimScript = `
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
+local holder = redis.pcall('GET', KEYS[1])
+if type(holder) == 'table' then
+  redis.call('DEL', KEYS[1])
+  holder = false
+end
+if holder and holder ~= ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2], 'LT')
+  return 0
+end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `;

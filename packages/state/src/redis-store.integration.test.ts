@@ -93,6 +93,67 @@ describe("store in Redis", () => {
     );
   });
 
+  const [entries, about, writer] = ["entries", "about", "writer"].map((name) => `flotilla:v1:snapshot:${name}`) as [
+    string,
+    string,
+    string,
+  ];
+  const many = "for i = 1, 150000 do redis.call('HSET', KEYS[1], 'garbage ' .. i, 'x') end";
+  const foreign: readonly (readonly [string, "damaged" | "whole", ...(readonly (string | number | Buffer)[])[]])[] = [
+    ["a text in place of the entries", "damaged", ["DEL", entries], ["SET", entries, "garbage"]],
+    ["a list in place of what is said about them", "damaged", ["DEL", about], ["LPUSH", about, "garbage"]],
+    ["a set in place of the lock", "whole", ["DEL", writer], ["SADD", writer, "garbage"]],
+    ["a lock of nobody that has no end", "whole", ["SET", writer, "nobody"]],
+    ["a lock of nobody that ends in a year", "whole", ["SET", writer, "nobody", "EX", 31_536_000]],
+    ["the lock of the writer, without an end", "whole", ["PERSIST", writer]],
+    ["an entry of 64 MB", "damaged", ["HSET", entries, "huge", Buffer.alloc(64e6, 7)]],
+    ["150,000 entries", "damaged", ["EVAL", many, 1, entries]],
+  ];
+  for (const [name, state, ...commands] of foreign)
+    it(`${name}, by a stranger, is not loaded and does not stop the next writer`, async () => {
+      const change = (position: number, text: string) => ({
+        position,
+        entries: new Map([["k", new TextEncoder().encode(text)]]),
+      });
+      await using first = await open();
+      await until(() => first.claim(), { withinMs: 60_000, what: "the lock" });
+      await write(first, change(21, "v"));
+      await using redis = disposable(new Redis(server.url));
+      for (const [command, ...words] of commands) await redis.client.call(String(command), ...words);
+      if (state === "damaged") await assert.rejects(first.load(), { code: "STATE_DAMAGED" });
+      else assert.equal((await first.load())?.position, 21);
+      // Reading so much takes its time on a busy machine.
+      await using next = await open(/^an entry|^150/.test(name) ? { lockMs: 60_000 } : {});
+      const claimed = await until(() => next.claim(), { withinMs: 60_000, what: "the lock" });
+      const gone = [...claimed.stored.keys()].map((key) => [key, undefined] as const);
+      const { entries: put } = change(22, "w");
+      assert.ok(await next.write({ position: 22, entries: new Map([...gone, ...put]) }));
+      const loaded = await next.load();
+      assert.deepEqual([loaded?.position, [...(loaded?.entries.keys() ?? [])]], [22, ["k"]]);
+    });
+
+  it("a record of a replica of another type is as none, and the others are read", async () => {
+    await using store = await open();
+    await using redis = disposable(new Redis(server.url));
+    const ids = async () => {
+      const all = await store.replicas();
+      return ["honest", "other", "third"].filter((id) => all.has(id));
+    };
+    const report = { summary: { a: 1 }, parts: new Map([["part", 1]]), isWhole: true };
+    await store.putReplica("honest", report, 60_000);
+    await redis.client.set("flotilla:v1:replica:other", "1");
+    await redis.client.set("flotilla:v1:replica-parts:other", "garbage");
+    await redis.client.lpush("flotilla:v1:replica:third", "garbage");
+    assert.deepEqual(await ids(), ["honest", "other"]);
+    assert.deepEqual((await store.replicaParts()).get("honest"), new Map([["part", 1]]));
+    assert.deepEqual((await store.replicaParts()).get("other"), new Map());
+    await store.putReplica("other", report, 60_000);
+    await store.putReplica("third", report, 60_000);
+    assert.deepEqual(await ids(), ["honest", "other", "third"]);
+    assert.deepEqual((await store.replicaParts()).get("other"), new Map([["part", 1]]));
+    for (const id of ["honest", "other", "third"]) await store.removeReplica(id);
+  });
+
   it("entries that were taken away are noticed by the next write", async () => {
     await using store = await open();
     await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });

@@ -1,17 +1,8 @@
 /** The store in Redis: one hash of entries, one of what is said about them, a lock with a limited life. */
 import { randomUUID } from "node:crypto";
 import { TimeSlice } from "@flotilla/runtime";
-import {
-  checksumOnly,
-  combine,
-  emptyChecksum,
-  entryTag,
-  type Mac,
-  readEntry,
-  snapshotSum,
-  storedTag,
-  taggedEntry,
-} from "./entry-codec.ts";
+import { checksumOnly, entryTag, type Mac, readEntry, snapshotSum, storedTag, taggedEntry } from "./entry-codec.ts";
+import { EntryTags } from "./entry-tags.ts";
 import { StateError } from "./errors.ts";
 import { RedisLink, type RedisLinkOptions } from "./redis-link.ts";
 import { RedisReports } from "./redis-reports.ts";
@@ -35,7 +26,7 @@ export interface RedisStoreOptions extends RedisLinkOptions {
 }
 
 /** Changes with the form of the entries; others are refused by name. */
-const format = "3";
+const format = "4";
 /** A tag that no entry has: what cannot be read is written anew. */
 const unreadable = "f".repeat(32);
 
@@ -44,16 +35,22 @@ export function openRedis(options: RedisStoreOptions): SnapshotStore {
   return new RedisStore(options);
 }
 
+interface Stored {
+  readonly about: Readonly<Record<string, string>>;
+  /** Tag and content by key. */
+  readonly stored: ReadonlyMap<string, Buffer>;
+}
+
 class RedisStore implements SnapshotStore {
   readonly #link: RedisLink;
   readonly #reports: RedisReports;
   readonly #options: RedisStoreOptions;
   readonly #mac: Mac;
   readonly #token = randomUUID();
-  /** Tag of each stored entry, while we are the writer. */
-  #tags = new Map<string, string>();
-  /** The sum that the store says, and what its entries' tags combine to. */
-  #sum = { said: "", tags: emptyChecksum };
+  /** Of each stored entry, while we are the writer. */
+  #tags = EntryTags.empty;
+  /** As the store has it. */
+  #sum = "";
 
   constructor(options: RedisStoreOptions) {
     this.#link = new RedisLink(options);
@@ -75,8 +72,8 @@ class RedisStore implements SnapshotStore {
     const { position, epoch = "", mark = "" } = about;
     if (position === undefined) return undefined;
     checkFormat(about);
-    const tags = combine(emptyChecksum, ...[...stored.values()].map(storedTag));
-    if (snapshotSum(this.#mac, tags, { position, epoch, mark }) !== about["checksum"])
+    const tags = await EntryTags.empty.with(storedTags(stored));
+    if (snapshotSum(this.#mac, tags.digest, { position, epoch, mark }) !== about["checksum"])
       throw new StateError("STATE_DAMAGED", "entries or position of the snapshot are not what its writer left");
     if (!/^\d{1,15}$/.test(position))
       throw new StateError("STATE_DAMAGED", `the snapshot's position is "${position.slice(0, 40)}"`);
@@ -97,7 +94,7 @@ class RedisStore implements SnapshotStore {
     const { lockMs } = this.#options;
     const taken = await this.#link.use((redis) => redis.eval(claimScript, 1, keys.writer, this.#token, lockMs));
     if (taken !== 1) return undefined;
-    const { about, stored } = await this.#read();
+    const { about, stored } = await this.#readOrClear();
     const isReadable = (about["format"] ?? format) === format;
     const tags = new Map<string, string>();
     const timeSlice = new TimeSlice();
@@ -106,42 +103,36 @@ class RedisStore implements SnapshotStore {
       // Reported by `load`; here it only has to be replaced.
       tags.set(key, isReadable && isIntact(this.#mac, key, bytes) ? storedTag(bytes) : unreadable);
     }
-    this.#tags = tags;
-    this.#sum = { said: about["checksum"] ?? "", tags: combine(emptyChecksum, ...tags.values()) };
-    return { stored: new Map(tags), tagOf: (key, value) => entryTag(this.#mac, key, value) };
+    this.#tags = await EntryTags.empty.with(tags);
+    this.#sum = about["checksum"] ?? "";
+    return { stored: tags, tagOf: (key, value) => entryTag(this.#mac, key, value) };
   }
 
   async write({ entries, position, epoch = "", mark = "" }: SnapshotChange): Promise<boolean> {
     const puts: (string | Buffer)[] = [];
     const gone: string[] = [];
-    const replaced: string[] = [];
-    const written = new Map<string, string>();
+    const written = new Map<string, string | undefined>();
     // The first snapshot of a large mesh is much to pack, and streams are served meanwhile.
     const timeSlice = new TimeSlice();
     for (const [key, value] of entries) {
       if (timeSlice.isDue) await timeSlice.yield();
-      const before = this.#tags.get(key);
-      if (before !== undefined) replaced.push(before);
-      if (value === undefined) gone.push(key);
-      else {
-        const tag = entryTag(this.#mac, key, value);
-        puts.push(key, taggedEntry(tag, value));
-        written.set(key, tag);
-      }
+      const tag = value && entryTag(this.#mac, key, value);
+      written.set(key, tag);
+      if (value === undefined || tag === undefined) gone.push(key);
+      else puts.push(key, taggedEntry(tag, value));
     }
-    const tags = combine(this.#sum.tags, ...replaced, ...written.values());
+    const tags = await this.#tags.with(written);
     const place = { position: String(position), epoch, mark };
-    const checksum = snapshotSum(this.#mac, tags, place);
+    const checksum = snapshotSum(this.#mac, tags.digest, place);
     const about = { format, ...place, checksum };
-    const head = [this.#token, this.#options.lockMs, this.#sum.said, this.#tags.size, puts.length / 2];
+    const head = [this.#token, this.#options.lockMs, this.#sum, this.#tags.size, puts.length / 2];
     const args = [...head, ...puts, gone.length, ...gone, ...Object.entries(about).flat()];
-    const done = await this.#link.use((redis) =>
-      redis.eval(writeScript, 3, keys.writer, keys.entries, keys.about, ...args),
-    );
+    // One list: as parameters of a call, words of 60,000 entries are more than the stack holds.
+    const words = [writeScript, 3, keys.writer, keys.entries, keys.about, ...args];
+    const done = await this.#link.use((redis) => redis.call("EVAL", words));
     if (done !== 1) return false;
-    for (const key of gone) this.#tags.delete(key);
-    for (const [key, tag] of written) this.#tags.set(key, tag);
-    this.#sum = { said: checksum, tags };
+    this.#tags = tags;
+    this.#sum = checksum;
     return true;
   }
 
@@ -180,11 +171,20 @@ class RedisStore implements SnapshotStore {
     }
   }
 
+  /** Of the writer: what is of another type can be neither read nor written into, and is removed. */
+  async #readOrClear(): Promise<Stored> {
+    try {
+      return await this.#read();
+    } catch (error) {
+      if (!(error instanceof StateError) || error.code !== "STATE_DAMAGED") throw error;
+      this.#options.log.warn("the snapshot begins anew", { error });
+      await this.#link.use((redis) => redis.del(keys.entries, keys.about));
+      return this.#read();
+    }
+  }
+
   /** In one step, for a writer may be at work. */
-  async #read(): Promise<{
-    readonly about: Readonly<Record<string, string>>;
-    readonly stored: ReadonlyMap<string, Buffer>;
-  }> {
+  async #read(): Promise<Stored> {
     const results = await this.#link.use((redis) =>
       redis.multi().hgetall(keys.about).hgetallBuffer(keys.entries).exec(),
     );
@@ -202,6 +202,10 @@ class RedisStore implements SnapshotStore {
 function checkFormat(about: Readonly<Record<string, string>>): void {
   if (about["format"] === format) return;
   throw new StateError("STATE_FORMAT", `the snapshot has form ${about["format"]}, this version reads form ${format}`);
+}
+
+function* storedTags(stored: ReadonlyMap<string, Buffer>): Iterable<readonly [string, string]> {
+  for (const [key, bytes] of stored) yield [key, storedTag(bytes)];
 }
 
 function isIntact(mac: Mac, key: string, bytes: Buffer): boolean {

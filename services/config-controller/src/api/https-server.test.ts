@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -218,6 +219,28 @@ describe("answers of the API", () => {
     assert.deepEqual([response.statusCode, ...logged], [500, "request failed", "/a", fault]);
   });
 
+  it("that have no end are cut off from a reader that takes nothing, and little waits for it until then", async () => {
+    let [sent, hasEnded] = [0, false];
+    await using own = await serveApi({
+      ...{ host: "127.0.0.1", port: 0, setting: "API_PORT", keyPair: root, log: noopLogger, takeWithinMs: 200 },
+      answer: async () => ({
+        lines: async function* () {
+          try {
+            for (; ; sent++) yield "x".repeat(65_536);
+          } finally {
+            hasEnded = true;
+          }
+        },
+      }),
+    });
+    const at = { host: "localhost", port: own.port, ca: root.rootPem, agent: false };
+    const reading = request(at, (response) => void response.pause());
+    reading.on("error", () => undefined).end();
+    await until(() => hasEnded, { withinMs: 60_000, what: "the watch to be cut off" });
+    reading.destroy();
+    assert.ok(sent < 1_000, `${sent} lines of 64 kB were made for a reader that took none`);
+  });
+
   it("that have no end are completed when the server ends", async () => {
     const own = await serveApi({
       ...{ host: "127.0.0.1", port: 0, setting: "API_PORT", keyPair: root, log: noopLogger },
@@ -235,5 +258,41 @@ describe("answers of the API", () => {
     const ended = once(response, "end");
     await Promise.all([own[Symbol.asyncDispose](), ended]);
     assert.equal(response.complete, true);
+  });
+});
+
+describe("connections to the API", () => {
+  it("that are silent keep nobody out, and cost no caller its answer", async () => {
+    const silent: Socket[] = [];
+    const come = async (count: number, localAddress: string): Promise<void> => {
+      const opened = Array.from({ length: count }, () =>
+        connect({ host: "127.0.0.1", port: server.port, localAddress }).on("error", () => undefined),
+      );
+      silent.push(...opened);
+      await Promise.all(opened.map((socket) => (socket.destroyed ? undefined : once(socket, "connect"))));
+    };
+    const watch = await open("/watch", await mint("reader"));
+    await once(watch, "data");
+    let isWatchOpen = true;
+    watch
+      .on("error", () => undefined)
+      .once("close", () => {
+        isWatchOpen = false;
+      });
+    try {
+      // Also from the address of the honest callers: its oldest silent one makes room.
+      for (const address of ["127.0.0.2", "127.0.0.3", "127.0.0.1"]) {
+        for (let at = 0; at < 12; at++) await come(100, address);
+        assert.equal((await call("/", await mint("writer"))).status, 200, address);
+      }
+      assert.equal(isWatchOpen, true, "a watch is no silent connection");
+      await until(() => silent.filter(({ destroyed }) => !destroyed).length <= 2_000, {
+        withinMs: 30_000,
+        what: "silent ones to be closed",
+      });
+    } finally {
+      watch.destroy();
+      for (const socket of silent) socket.destroy();
+    }
   });
 });

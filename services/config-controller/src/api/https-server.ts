@@ -28,6 +28,8 @@ export interface ApiServerOptions extends ListenOptions {
   readonly policy?: TlsPolicy;
   /** @throws ApiError */
   readonly answer: (request: ApiRequest) => Promise<ApiReply>;
+  /** How long lines may wait for a reader that takes none, in milliseconds. */
+  readonly takeWithinMs?: number;
 }
 
 export interface ApiServer extends AsyncDisposable {
@@ -37,15 +39,20 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 const maxBodyBytes = 8 * 1024 * 1024;
+/** A silent one makes room, so that no address can keep the others out. */
 const maxConnections = 2_000;
+const maxConnectionsOfAddress = 1_000;
+/** A watch whose reader takes nothing for so long is ended: it goes on where it was. */
+const defaultTakeWithinMs = 30_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
-  const { keyPair, log, answer, policy = {} } = options;
+  const { keyPair, log, answer, policy = {}, takeWithinMs = defaultTakeWithinMs } = options;
   const closing = new AbortController();
   const http = createHttpServer({
-    ...{ tls: { ...keyPair, policy }, maxConnections, drainMs: 2_000 },
-    respond: (request, response) => respond(request, response, answer, closing.signal),
+    ...{ tls: { ...keyPair, policy }, drainMs: 2_000 },
+    bounds: { maxPerAddress: maxConnectionsOfAddress, maxInAll: maxConnections },
+    respond: (request, response) => respond(request, response, { answer, takeWithinMs, closing: closing.signal }),
     failure: () => jsonOf(500, statusOf(new ApiError(500, "InternalError", "internal error"))),
     onFailure: (error, request) => log.error("request failed", { path: request.url, error }),
     onHandshakeFailure: (error, remoteAddress) =>
@@ -62,15 +69,15 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   };
 }
 
-async function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: ApiServerOptions["answer"],
-  closing: AbortSignal,
-): Promise<void> {
+interface Responding extends Pick<ApiServerOptions, "answer"> {
+  readonly takeWithinMs: number;
+  readonly closing: AbortSignal;
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, responding: Responding): Promise<void> {
   try {
-    const reply = await answer(parseRequest(request));
-    if ("lines" in reply) return await sendLines(response, reply.lines, closing);
+    const reply = await responding.answer(parseRequest(request));
+    if ("lines" in reply) return await sendLines(response, reply.lines, responding);
     for (const warning of reply.warnings ?? []) response.appendHeader("warning", `299 - ${quoted(warning)}`);
     sendText(response, jsonOf(reply.status, reply.body));
   } catch (error) {
@@ -112,24 +119,26 @@ async function bodyOf(request: IncomingMessage): Promise<Uint8Array> {
 async function sendLines(
   response: ServerResponse,
   lines: (stop: AbortSignal) => AsyncIterable<unknown>,
-  closing: AbortSignal,
+  { takeWithinMs, closing }: Responding,
 ): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   const stop = AbortSignal.any([gone.signal, closing]);
   for await (const line of lines(stop)) {
-    if (!response.write(`${JSON.stringify(line)}\n`) && !stop.aborted) await drained(response);
+    if (!response.write(`${JSON.stringify(line)}\n`) && !stop.aborted) await drained(response, takeWithinMs);
     if (stop.aborted) break;
   }
   response.end();
 }
 
-/** Also when the reader has gone. */
-async function drained(response: ServerResponse): Promise<void> {
+/** Also when the reader has gone. One that takes nothing is cut off: it holds a watch and what waits for it. */
+async function drained(response: ServerResponse, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   response.once("drain", resolve).once("close", resolve);
+  const timer = setTimeout(() => response.destroy(), withinMs);
   await promise;
+  clearTimeout(timer);
   response.off("drain", resolve).off("close", resolve);
 }
 

@@ -40,6 +40,9 @@ export interface HttpsServer extends AsyncDisposable {
 
 /** An AdmissionReview holds an object twice, and the Kubernetes API takes objects of 3 MiB. */
 const maxBodyBytes = 8 * 1024 * 1024;
+/** API servers keep some connections each; a silent one makes room, so that nobody's connections keep them out. */
+const maxConnections = 4_096;
+const maxConnectionsOfAddress = 1_024;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
@@ -47,6 +50,7 @@ export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
   const http = createHttpServer({
     tls: tlsOf(keyPair, options),
     drainMs,
+    bounds: { maxPerAddress: maxConnectionsOfAddress, maxInAll: maxConnections },
     // A client without a certificate, or with a bad one, learns it from the answer.
     respond: async (request, response) => {
       const refusal = clients && request.url !== "/ready" && clientRefusal(request.socket as TLSSocket, clients);

@@ -121,6 +121,7 @@ export {
   type CredentialName,
   type CredentialReference,
   credentialReferences,
+  externalSecretName,
   isBase64,
   parseCredentialName,
   secretName,

@@ -53,6 +53,7 @@ describe("names of SDS resources", () => {
     ["builtin://", "default"],
     ["invalid://shop/pair", "invalid://"],
     ["other://pair", "kubernetes://other://pair"],
+    ["sds://pair", "kubernetes://pair"],
   ] as const)
     it(`the credential ${credential} is asked for as ${name}`, () => assert.equal(secretName(credential), name));
 });

@@ -29,8 +29,17 @@ export function parseCredentialName(resource: string): CredentialName | undefine
   return { scheme: "configmap", kind: "ConfigMap", namespace, object, isRoot: true };
 }
 
-/** The name of the SDS resource for a `credentialName`: one without a scheme is a Secret. */
+const externalScheme = "sds://";
+
+/** The name that an SDS server outside of the control plane knows; undefined where another one is meant. */
+export function externalSecretName(credentialName: string): string | undefined {
+  return credentialName.startsWith(externalScheme) ? credentialName.slice(externalScheme.length) : undefined;
+}
+
+/** The name of the SDS resource for a `credentialName`: one without a scheme is a Secret, as is one of an SDS server that there is none of. */
 export function secretName(credentialName: string): string {
+  const external = externalSecretName(credentialName);
+  if (external !== undefined) return secretName(external);
   if (credentialName.startsWith("builtin://")) return "default";
   if (credentialName.startsWith("invalid://")) return "invalid://";
   return schemes.test(credentialName) ? credentialName : `kubernetes://${credentialName}`;

@@ -14,6 +14,7 @@ import {
 } from "../select/hbone-listeners.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
 import { serverFiles } from "../select/mesh-tls.ts";
+import { secretServer } from "../select/outside-service.ts";
 import { listenerPatching } from "../select/patching.ts";
 import { buildRouterListener, type RouterListenerInputs } from "./listeners/build.ts";
 import { edgeTraits, takesProxyProtocol } from "./listeners/edge-traits.ts";
@@ -49,6 +50,7 @@ export const routerListeners = createGenerator<RouterListenerInputs | TunnelList
         tlsDefaults: view.mesh.tlsDefaults,
         compliance: view.feature("compliancePolicy"),
         onDemand: fetchesOnDemand(view, plan),
+        secretServer: view.read(secretServer),
         scopedRoute: view.read(scopedRouteName),
         picksEndpoints: view.read(picksEndpoints),
       }

@@ -1,6 +1,6 @@
 /** Services of the mesh's extension providers: where a proxy sends spans and logs, and whom it asks about requests. */
 import { clusterName } from "@flotilla/model";
-import type { View } from "../../snapshot/view.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import type { Authorizer } from "../envoy/filters/authz/ext-authz.ts";
 import type { OutsideService } from "../envoy/filters/outside-service.ts";
 
@@ -12,6 +12,16 @@ export function outsideService(view: View, service: string, port: number): Outsi
   const isKnown = namespace === "" ? known.length > 0 : known.some((name) => name.namespace === namespace);
   return isKnown ? { hostname, cluster: clusterName("outbound", port, "", hostname) } : undefined;
 }
+
+/** The SDS server of the first extension provider that is one. Source: corpus xds, TestGatewayExternalSDSProviderSimulation. */
+export const secretServer = query<OutsideService | undefined>(
+  "secret-server",
+  (view) => {
+    const found = view.mesh.extensionProviders.find(({ provider }) => provider.case === "sds")?.provider;
+    return found?.case === "sds" ? outsideService(view, found.value.service, found.value.port) : undefined;
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
 
 /** Undefined for names that no provider has, or whose service is unknown: nothing can be asked then. */
 export function authorizer(view: View, name: string): Authorizer | undefined {

@@ -1,5 +1,5 @@
 /** How a proxy asks for secrets: those of the agent beside it (`default`, `ROOTCA`, files), those of the control plane. */
-import { secretName } from "@flotilla/model";
+import { externalSecretName, secretName } from "@flotilla/model";
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { ApiConfigSource_ApiType, ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
 import type { TypedExtensionConfigSchema } from "@flotilla/proto/envoy/config/core/v3/extension_pb";
@@ -46,17 +46,43 @@ export function agentSecret(name: string): SdsSecretConfig {
   });
 }
 
-/** A Secret that the control plane itself serves. */
-export function credentialSecret(name: string): SdsSecretConfig {
+/** An SDS server that credentials `sds://NAME` are asked from. */
+export interface SecretServer {
+  readonly cluster: string;
+  readonly hostname: string;
+}
+
+/** A Secret that the control plane itself serves, or an SDS server of MeshConfig. */
+export function credentialSecret(name: string, server?: SecretServer): SdsSecretConfig {
+  const external = externalSecretName(name);
+  if (external !== undefined && server !== undefined) return servedSecret(external, server);
   return create(SdsSecretConfigSchema, {
     name: secretName(name),
     sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
   });
 }
 
+function servedSecret(name: string, { cluster: clusterName, hostname: authority }: SecretServer): SdsSecretConfig {
+  return create(SdsSecretConfigSchema, {
+    name,
+    sdsConfig: {
+      configSourceSpecifier: {
+        case: "apiConfigSource",
+        value: {
+          apiType: ApiConfigSource_ApiType.GRPC,
+          transportApiVersion: ApiVersion.V3,
+          setNodeOnFirstMessageOnly: true,
+          grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName, authority } } }],
+        },
+      },
+      resourceApiVersion: ApiVersion.V3,
+    },
+  });
+}
+
 /** The same, asked for when a client needs it. */
-export function onDemandSecret(credentialName: string): TypedExtensionConfigInit {
-  const { name, sdsConfig } = credentialSecret(credentialName);
+export function onDemandSecret(credentialName: string, server?: SecretServer): TypedExtensionConfigInit {
+  const { name, sdsConfig } = credentialSecret(credentialName, server);
   const mapper = create(StaticNameSchema, { name });
   const config = create(OnDemandSchema, {
     ...(sdsConfig && { configSource: sdsConfig }),

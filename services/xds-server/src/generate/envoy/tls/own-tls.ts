@@ -21,7 +21,7 @@ import {
   ServerTLSSettings_TLSmode as TlsMode,
   ServerTLSSettings_TLSProtocol as Version,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { credentialSecret, fileSecret, onDemandSecret } from "./agent-secret.ts";
+import { credentialSecret, fileSecret, onDemandSecret, type SecretServer } from "./agent-secret.ts";
 import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 import { type ServerFiles, workloadCertificate, workloadRoot } from "./inbound-tls.ts";
 
@@ -36,6 +36,8 @@ export interface OwnTlsInputs {
   readonly files: ServerFiles;
   /** A Secret is fetched when the first client asks for its server, and not before the server listens. */
   readonly onDemand: boolean;
+  /** Undefined: Secrets of the control plane alone are asked for. */
+  readonly secretServer?: SecretServer | undefined;
   /** Callers of the mesh may negotiate the exchange of metadata before the first byte, where connections pass as they are. */
   readonly exchangesMetadata: boolean;
 }
@@ -51,7 +53,7 @@ export function ownTls(inputs: OwnTlsInputs): TransportSocket {
     commonTlsContext: {
       alpnProtocols: [...(exchanges ? ["istio-peer-exchange"] : []), "h2", "http/1.1"],
       ...(isFetched
-        ? { customTlsCertificateSelector: onDemandSecret(inputs.settings.credentialName) }
+        ? { customTlsCertificateSelector: onDemandSecret(inputs.settings.credentialName, inputs.secretServer) }
         : { tlsCertificateSdsSecretConfigs: [...certificates(inputs)] }),
       ...(checksClients.has(mode) && { validationContextType: validation(inputs) }),
       ...compliant(inputs),
@@ -95,16 +97,16 @@ export function ownQuicTls(inputs: OwnTlsInputs): TransportSocket {
 const checksClients: ReadonlySet<TlsMode> = new Set([TlsMode.MUTUAL, TlsMode.OPTIONAL_MUTUAL, TlsMode.ISTIO_MUTUAL]);
 
 /** Secrets by name, of which there may be one for each type of key, or files. */
-function certificates({ settings, files }: OwnTlsInputs): readonly Secret[] {
+function certificates({ settings, files, secretServer }: OwnTlsInputs): readonly Secret[] {
   const { mode, credentialName, credentialNames, tlsCertificates, serverCertificate, privateKey } = settings;
   if (mode === TlsMode.ISTIO_MUTUAL) return [workloadCertificate(files)];
-  if (credentialNames.length > 0) return credentialNames.map(credentialSecret);
-  if (credentialName !== "") return [credentialSecret(credentialName)];
+  if (credentialNames.length > 0) return credentialNames.map((name) => credentialSecret(name, secretServer));
+  if (credentialName !== "") return [credentialSecret(credentialName, secretServer)];
   const named = tlsCertificates.length > 0 ? tlsCertificates : [{ serverCertificate, privateKey }];
   return named.map((one) => fileSecret(`file-cert:${one.serverCertificate}~${one.privateKey}`));
 }
 
-function validation({ settings, files }: OwnTlsInputs) {
+function validation({ settings, files, secretServer }: OwnTlsInputs) {
   const { caCrl, subjectAltNames, verifyCertificateSpki, verifyCertificateHash } = settings;
   return {
     case: "combinedValidationContext" as const,
@@ -115,7 +117,7 @@ function validation({ settings, files }: OwnTlsInputs) {
         ...(usesSecrets(settings) && { verifyCertificateSpki, verifyCertificateHash }),
         ...(settings.insecureSkipVerify === true && { trustChainVerification: Verification.ACCEPT_UNTRUSTED }),
       },
-      validationContextSdsSecretConfig: rootOf(settings, files),
+      validationContextSdsSecretConfig: rootOf(settings, files, secretServer),
     },
   };
 }
@@ -124,12 +126,12 @@ function usesSecrets({ credentialName, credentialNames }: ServerTLSSettings): bo
   return credentialName !== "" || credentialNames.length > 0;
 }
 
-function rootOf(settings: ServerTLSSettings, files: ServerFiles): Secret {
+function rootOf(settings: ServerTLSSettings, files: ServerFiles, server: SecretServer | undefined): Secret {
   const { mode, caCertCredentialName, caCertificates } = settings;
   const credential = settings.credentialNames[0] ?? settings.credentialName;
   if (mode === TlsMode.ISTIO_MUTUAL) return workloadRoot(files);
-  if (caCertCredentialName !== "") return credentialSecret(rootName(caCertCredentialName));
-  if (credential !== "") return credentialSecret(rootName(credential));
+  if (caCertCredentialName !== "") return credentialSecret(rootName(caCertCredentialName), server);
+  if (credential !== "") return credentialSecret(rootName(credential), server);
   return fileSecret(`file-root:${caCertificates}`);
 }
 

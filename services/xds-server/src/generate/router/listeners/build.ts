@@ -14,6 +14,7 @@ import { connectionManager, type EdgeTraits } from "../../envoy/listeners/connec
 import { proxyProtocol, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { exactBalance } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
+import type { SecretServer } from "../../envoy/tls/agent-secret.ts";
 import type { CompliancePolicy } from "../../envoy/tls/compliance.ts";
 import type { ServerFiles } from "../../envoy/tls/inbound-tls.ts";
 import { ownQuicTls, ownTls } from "../../envoy/tls/own-tls.ts";
@@ -31,6 +32,7 @@ export interface RouterListenerInputs {
   readonly compliance: CompliancePolicy;
   /** Certificates are fetched as clients ask for their servers. */
   readonly onDemand: boolean;
+  readonly secretServer: SecretServer | undefined;
   /** The route configuration that is sent host by host. */
   readonly scopedRoute: string | undefined;
   /** Routes may name an endpoint picker. */
@@ -103,12 +105,12 @@ function meshProtocols(chain: RouterChain) {
 }
 
 function transportSocket(
-  { plan, traits, tlsDefaults: defaults, compliance, files, onDemand }: RouterListenerInputs,
+  { plan, traits, tlsDefaults: defaults, compliance, files, onDemand, secretServer }: RouterListenerInputs,
   carries: RouterChain["carries"],
   settings: NonNullable<RouterChain["tls"]>,
 ) {
   const exchangesMetadata = carries === "tcp" && traits.exchangesMetadata;
-  const inputs = { settings, defaults, compliance, files, onDemand, exchangesMetadata };
+  const inputs = { settings, defaults, compliance, files, onDemand, secretServer, exchangesMetadata };
   return (plan.transport === "quic" ? ownQuicTls : ownTls)(inputs);
 }
 

@@ -3,31 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Config } from "@flotilla/model";
 import { createTestAuthority } from "@flotilla/testkit";
-import { anInput, facts, parentsText, statusOf } from "./status-of.fixture.ts";
-
-const all = { allowedRoutes: { namespaces: { from: "All" } } };
-const http = { name: "http", port: 80, protocol: "HTTP", ...all };
-const gateway = (listeners: readonly object[] = [http], more: object = {}) =>
-  anInput("KubernetesGateway/infra/edge", { gatewayClassName: "istio", listeners, ...more });
-const edge = { name: "edge", namespace: "infra" };
-const web = [{ name: "web", port: 80 }];
-const services = {
-  "web.shop.svc.cluster.local": facts(),
-  "web.other.svc.cluster.local": facts(),
-};
-
-interface Given {
-  readonly kind?: string;
-  readonly parents?: readonly object[];
-  readonly backends?: readonly object[];
-  readonly rule?: object;
-  readonly spec?: object;
-  readonly others?: readonly Config[];
-}
-
-function route({ kind = "HTTPRoute", parents = [edge], backends = web, rule = {}, spec = {} }: Given): Config {
-  return anInput(`${kind}/shop/r`, { parentRefs: parents, rules: [{ backendRefs: backends, ...rule }], ...spec });
-}
+import { aGateway, anInput, aRoute, httpListener, parentsText, statusOf, webServices } from "./status-of.fixture.ts";
 
 const xBackend = (more: object = {}) =>
   anInput("XBackend/shop/out", { externalHostname: { hostname: "a.example" }, port: { port: 443 }, ...more });
@@ -48,7 +24,7 @@ const policies: readonly (readonly [name: string, policy: Config, others: readon
   [
     "for a Service of a Gateway's route",
     policy({}),
-    [gateway(), route({}), roots],
+    [aGateway(), aRoute({}), roots],
     "Service web: +Accepted, +ResolvedRefs; Gateway edge: +Accepted, +ResolvedRefs",
   ],
   ["for a Service without a route", policy({}), [roots], "Service web: +Accepted, +ResolvedRefs"],
@@ -122,7 +98,7 @@ const policies: readonly (readonly [name: string, policy: Config, others: readon
 
 describe("a policy", () => {
   for (const [name, object, others, is] of policies)
-    it(name, () => assert.equal(parentsText(statusOf(object, others, services)), is));
+    it(name, () => assert.equal(parentsText(statusOf(object, others, webServices)), is));
 });
 
 const pool = (more: object = {}) =>
@@ -139,7 +115,7 @@ const others: readonly (readonly [name: string, object: Config, others: readonly
   [
     "an XBackend of a Gateway's route",
     xBackend(),
-    [gateway(), route({ backends: toX() })],
+    [aGateway(), aRoute({ backends: toX() })],
     "XBackend out: +Accepted, +ResolvedRefs; Gateway edge: +Accepted, +ResolvedRefs",
   ],
   [
@@ -152,30 +128,30 @@ const others: readonly (readonly [name: string, object: Config, others: readonly
   [
     "a pool of a Gateway's route",
     pool(),
-    [gateway(), route({ backends: toPool })],
+    [aGateway(), aRoute({ backends: toPool })],
     "Gateway edge: +Accepted, +ResolvedRefs",
   ],
   [
     "a pool of a route that is refused",
     pool(),
-    [gateway([{ ...http, allowedRoutes: {} }]), route({ backends: toPool })],
+    [aGateway([{ ...httpListener, allowedRoutes: {} }]), aRoute({ backends: toPool })],
     'Gateway edge: -Accepted HTTPRouteNotAccepted: Referenced HTTPRoute shop/r not accepted by Gateway infra/edge: hostnames matched parent hostname "", but namespace "shop" is not allowed by the parent, +ResolvedRefs',
   ],
   [
     "a pool whose picker is not there",
     pool({ endpointPickerRef: { name: "no", port: { number: 9002 } } }),
-    [gateway(), route({ backends: toPool })],
+    [aGateway(), aRoute({ backends: toPool })],
     "Gateway edge: +Accepted, -ResolvedRefs InvalidExtensionRef: Referenced ExtensionRef not found no",
   ],
   [
     "a pool whose picker is of a wrong kind",
     pool({ endpointPickerRef: { group: "x", kind: "Bucket", name: "web", port: { number: 9002 } } }),
-    [gateway(), route({ backends: toPool })],
+    [aGateway(), aRoute({ backends: toPool })],
     "Gateway edge: +Accepted, -ResolvedRefs InvalidExtensionRef: Unsupported ExtensionRef kind Bucket",
   ],
 ];
 
 describe("the status of", () => {
   for (const [name, object, more, is] of others)
-    it(name, () => assert.equal(parentsText(statusOf(object, more, services)), is));
+    it(name, () => assert.equal(parentsText(statusOf(object, more, webServices)), is));
 });

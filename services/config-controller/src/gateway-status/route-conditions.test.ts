@@ -2,31 +2,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Config } from "@flotilla/model";
-import { anInput, facts, listenersText, parentsText, statusOf } from "./status-of.fixture.ts";
+import {
+  aGateway,
+  anInput,
+  aRoute,
+  edge,
+  type GivenRoute,
+  httpListener,
+  listenersText,
+  parentsText,
+  statusOf,
+  web,
+  webServices,
+} from "./status-of.fixture.ts";
 
-const all = { allowedRoutes: { namespaces: { from: "All" } } };
-const http = { name: "http", port: 80, protocol: "HTTP", ...all };
-const gateway = (listeners: readonly object[] = [http], more: object = {}) =>
-  anInput("KubernetesGateway/infra/edge", { gatewayClassName: "istio", listeners, ...more });
 const namespaces = ["shop", "infra"].map((name) => anInput(`Namespace//${name}`, {}, { team: name }));
-const edge = { name: "edge", namespace: "infra" };
-const web = [{ name: "web", port: 80 }];
-const services = {
-  "web.shop.svc.cluster.local": facts(),
-  "web.other.svc.cluster.local": facts(),
-};
-
-interface Given {
-  readonly kind?: string;
-  readonly parents?: readonly object[];
-  readonly backends?: readonly object[];
-  readonly rule?: object;
-  readonly spec?: object;
+interface Given extends GivenRoute {
   readonly others?: readonly Config[];
-}
-
-function route({ kind = "HTTPRoute", parents = [edge], backends = web, rule = {}, spec = {} }: Given): Config {
-  return anInput(`${kind}/shop/r`, { parentRefs: parents, rules: [{ backendRefs: backends, ...rule }], ...spec });
 }
 
 const grant = anInput("ReferenceGrant/other/g", {
@@ -42,7 +34,7 @@ const mesh = { group: "", kind: "Service", name: "web" };
 const attached: readonly (readonly [name: string, given: Given, is: string])[] = [
   ["to a Gateway", {}, "Gateway edge: +Accepted, +ResolvedRefs"],
   ["to a Gateway that is not there", { parents: [{ name: "no", namespace: "infra" }] }, ""],
-  ["to a Gateway of others", { others: [gateway([http], { gatewayClassName: "nginx" })] }, ""],
+  ["to a Gateway of others", { others: [aGateway([httpListener], { gatewayClassName: "nginx" })] }, ""],
   [
     "to a listener by name",
     { parents: [{ ...edge, sectionName: "http" }] },
@@ -61,20 +53,23 @@ const attached: readonly (readonly [name: string, given: Given, is: string])[] =
   ],
   [
     "to two listeners",
-    { others: [gateway([http, { ...http, name: "b", port: 81 }])] },
+    { others: [aGateway([httpListener, { ...httpListener, name: "b", port: 81 }])] },
     "Gateway edge: +Accepted, +ResolvedRefs",
   ],
   [
     "from a namespace that may not",
-    { others: [gateway([{ ...http, allowedRoutes: {} }])] },
+    { others: [aGateway([{ ...httpListener, allowedRoutes: {} }])] },
     'Gateway edge: -Accepted NotAllowedByListeners: hostnames matched parent hostname "", but namespace "shop" is not allowed by the parent, +ResolvedRefs',
   ],
   [
     "from a namespace that may by its label",
     {
       others: [
-        gateway([
-          { ...http, allowedRoutes: { namespaces: { from: "Selector", selector: { matchLabels: { team: "shop" } } } } },
+        aGateway([
+          {
+            ...httpListener,
+            allowedRoutes: { namespaces: { from: "Selector", selector: { matchLabels: { team: "shop" } } } },
+          },
         ]),
         ...namespaces,
       ],
@@ -85,9 +80,9 @@ const attached: readonly (readonly [name: string, given: Given, is: string])[] =
     "from a namespace of another label",
     {
       others: [
-        gateway([
+        aGateway([
           {
-            ...http,
+            ...httpListener,
             allowedRoutes: { namespaces: { from: "Selector", selector: { matchLabels: { team: "infra" } } } },
           },
         ]),
@@ -98,12 +93,12 @@ const attached: readonly (readonly [name: string, given: Given, is: string])[] =
   ],
   [
     "by a hostname of the listener",
-    { spec: { hostnames: ["a.example"] }, others: [gateway([{ ...http, hostname: "*.example" }])] },
+    { spec: { hostnames: ["a.example"] }, others: [aGateway([{ ...httpListener, hostname: "*.example" }])] },
     "Gateway edge: +Accepted, +ResolvedRefs",
   ],
   [
     "by a hostname of no listener",
-    { spec: { hostnames: ["a.test"] }, others: [gateway([{ ...http, hostname: "*.example" }])] },
+    { spec: { hostnames: ["a.test"] }, others: [aGateway([{ ...httpListener, hostname: "*.example" }])] },
     'Gateway edge: -Accepted NoMatchingListenerHostname: no hostnames matched parent hostname "*.example", +ResolvedRefs',
   ],
   [
@@ -174,7 +169,7 @@ const backends: readonly (readonly [name: string, given: Given, is: string])[] =
   ],
   [
     "a Service that another namespace grants",
-    { backends: elsewhere, others: [gateway(), grant] },
+    { backends: elsewhere, others: [aGateway(), grant] },
     "Gateway edge: +Accepted, +ResolvedRefs",
   ],
   [
@@ -202,7 +197,7 @@ const backends: readonly (readonly [name: string, given: Given, is: string])[] =
     { backends: [{ group: "networking.istio.io", kind: "Hostname", name: "no.example", namespace: "a", port: 80 }] },
     "Gateway edge: +Accepted, -ResolvedRefs InvalidDestination: namespace may not be set with Hostname type",
   ],
-  ["an XBackend", { backends: toX(), others: [gateway(), xBackend()] }, "Gateway edge: +Accepted, +ResolvedRefs"],
+  ["an XBackend", { backends: toX(), others: [aGateway(), xBackend()] }, "Gateway edge: +Accepted, +ResolvedRefs"],
   [
     "an XBackend that is not there",
     { backends: toX() },
@@ -210,7 +205,7 @@ const backends: readonly (readonly [name: string, given: Given, is: string])[] =
   ],
   [
     "an XBackend at another port",
-    { backends: toX({ port: 80 }), others: [gateway(), xBackend()] },
+    { backends: toX({ port: 80 }), others: [aGateway(), xBackend()] },
     "Gateway edge: +Accepted, -ResolvedRefs BackendNotFound: backend(out) does not expose port 80, expected 443",
   ],
   [
@@ -227,18 +222,20 @@ const backends: readonly (readonly [name: string, given: Given, is: string])[] =
 
 describe("a route attaches", () => {
   for (const [name, given, is] of attached)
-    it(name, () => assert.equal(parentsText(statusOf(route(given), given.others ?? [gateway()], services)), is));
+    it(name, () => assert.equal(parentsText(statusOf(aRoute(given), given.others ?? [aGateway()], webServices)), is));
 });
 
 describe("a route's back ends", () => {
   for (const [name, given, is] of backends)
-    it(name, () => assert.equal(parentsText(statusOf(route(given), given.others ?? [gateway()], services)), is));
+    it(name, () => assert.equal(parentsText(statusOf(aRoute(given), given.others ?? [aGateway()], webServices)), is));
 });
 
 describe("routes of a listener", () => {
   const of = (...given: readonly Given[]) => {
-    const routes = given.map((one, i) => ({ ...route(one), key: { ...route(one).key, name: `r${i}` } }));
-    return listenersText(statusOf(gateway([http, { ...http, name: "b", port: 81 }]), routes, services));
+    const routes = given.map((one, i) => ({ ...aRoute(one), key: { ...aRoute(one).key, name: `r${i}` } }));
+    return listenersText(
+      statusOf(aGateway([httpListener, { ...httpListener, name: "b", port: 81 }]), routes, webServices),
+    );
   };
   it("are counted by listener, each once", () => {
     assert.match(

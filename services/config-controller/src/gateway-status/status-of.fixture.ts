@@ -24,6 +24,41 @@ export function facts(more: Partial<ServiceFacts> = {}): ServiceFacts {
   };
 }
 
+/** web in namespaces shop and other. */
+export const webServices = { "web.shop.svc.cluster.local": facts(), "web.other.svc.cluster.local": facts() };
+
+/** An HTTP listener that takes routes of all namespaces. */
+export const allowsAll = { allowedRoutes: { namespaces: { from: "All" } } };
+export const httpListener = { name: "http", port: 80, protocol: "HTTP", ...allowsAll };
+/** A parent of routes: the Gateway that `aGateway` makes. */
+export const edge = { name: "edge", namespace: "infra" };
+
+export function aGateway(listeners: readonly object[] = [httpListener], more: object = {}): Config {
+  return anInput("KubernetesGateway/infra/edge", { gatewayClassName: "istio", listeners, ...more });
+}
+
+/** Back ends of a route: the Service web of its own namespace. */
+export const web = [{ name: "web", port: 80 }];
+
+export interface GivenRoute {
+  readonly kind?: string;
+  readonly parents?: readonly object[];
+  readonly backends?: readonly object[];
+  readonly rule?: object;
+  readonly spec?: object;
+}
+
+/** `r` in namespace shop, to web unless something else is given. */
+export function aRoute({
+  kind = "HTTPRoute",
+  parents = [edge],
+  backends = web,
+  rule = {},
+  spec = {},
+}: GivenRoute): Config {
+  return anInput(`${kind}/shop/r`, { parentRefs: parents, rules: [{ backendRefs: backends, ...rule }], ...spec });
+}
+
 /** @param services by host name */
 export function statusOf(
   object: Config,

@@ -27,9 +27,10 @@ export function facts(more: Partial<ServiceFacts> = {}): ServiceFacts {
 /** web in namespaces shop and other. */
 export const webServices = { "web.shop.svc.cluster.local": facts(), "web.other.svc.cluster.local": facts() };
 
-/** An HTTP listener that takes routes of all namespaces. */
-export const allowsAll = { allowedRoutes: { namespaces: { from: "All" } } };
-export const httpListener = { name: "http", port: 80, protocol: "HTTP", ...allowsAll };
+export const httpListener = {
+  ...{ name: "http", port: 80, protocol: "HTTP" },
+  allowedRoutes: { namespaces: { from: "All" } },
+};
 /** A parent of routes: the Gateway that `aGateway` makes. */
 export const edge = { name: "edge", namespace: "infra" };
 

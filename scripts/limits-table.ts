@@ -169,6 +169,18 @@ export const clientLimits: readonly Limit[] = [
     ],
   },
   {
+    resource: "labels and annotations of an object over the API",
+    bounds: [
+      inFile("services/config-controller/src/api/metadata.ts", "maxNames", "labels, and as many annotations"),
+      inFile("services/config-controller/src/api/metadata.ts", "maxAnnotationBytes", "bytes of annotations"),
+    ],
+    effect: "422 with the number and the bound",
+    test: [
+      "services/config-controller/src/api/hostile-bodies.test.ts",
+      "leave nothing of what they tried in another namespace or under another name",
+    ],
+  },
+  {
     resource: "a watch over the API that is not read",
     bounds: [inFile("services/config-controller/src/api/https-server.ts", "defaultTakeWithinMs", "ms")],
     effect: "the connection is closed; the reader goes on with the version that it had",

@@ -6,6 +6,8 @@ const labelName = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const subdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const maxAnnotationBytes = 256 * 1024;
+/** Of labels, and of annotations: each is checked, and an object without this bound would hold others up. */
+const maxNames = 1_000;
 
 /** Kept by nobody here: shown, so that it is not missed. */
 const notKept = ["finalizers", "ownerReferences"];
@@ -37,9 +39,20 @@ export function metadataProblems({ metadata }: KubeObject): readonly Problem[] {
   ];
 }
 
+/** Whether labels and annotations are few enough to be looked at one by one. */
+export function hasBoundedNames({ metadata: { labels, annotations } }: KubeObject): boolean {
+  return isBounded(labels) && isBounded(annotations);
+}
+
+function isBounded(map: unknown): boolean {
+  return typeof map !== "object" || map === null || Object.keys(map).length <= maxNames;
+}
+
 function mapProblems(field: string, map: unknown, isValue: (value: string) => boolean): readonly Problem[] {
   if (typeof map !== "object" || map === null || Array.isArray(map))
     return [wrong(`metadata.${field}`, "must be an object of texts")];
+  if (!isBounded(map))
+    return [wrong(`metadata.${field}`, `have ${Object.keys(map).length} names, ${maxNames} are allowed`)];
   return Object.entries(map).flatMap(([key, value]) => {
     const place = `metadata.${field}[${key}]`;
     if (!isQualifiedName(key)) return [wrong(place, "is no name of the form [prefix/]name")];

@@ -53,7 +53,10 @@ const certificateOf = ({ chain, key }: typeof first) => ({
   name: "default",
   tlsCertificate: { certificateChain: { inlineString: chain }, privateKey: { inlineString: key } },
 });
-const rootsOf = ({ roots }: typeof first) => ({ name: "ROOTCA", validationContext: { trustedCa: { inlineString: roots } } });
+const rootsOf = ({ roots }: typeof first) => ({
+  name: "ROOTCA",
+  validationContext: { trustedCa: { inlineString: roots } },
+});
 
 describe("secrets of a socket", () => {
   it("are sent by name, and all of them again when they change", async () => {
@@ -62,7 +65,12 @@ describe("secrets of a socket", () => {
     await using server = await serveSecrets(socket, first);
     using stream = open(socket, "StreamSecrets");
     const ask = (resourceNames: readonly string[], responseNonce = "") =>
-      stream.send(encode(DiscoveryRequestSchema, create(DiscoveryRequestSchema, { resourceNames: [...resourceNames], responseNonce })));
+      stream.send(
+        encode(
+          DiscoveryRequestSchema,
+          create(DiscoveryRequestSchema, { resourceNames: [...resourceNames], responseNonce }),
+        ),
+      );
     const next = async () => {
       const { resources, nonce } = decode(DiscoveryResponseSchema, await stream.next());
       return { nonce, secrets: resources.map((one) => ({ ...(anyToJson(one) as object), "@type": undefined })) };
@@ -84,7 +92,10 @@ describe("secrets of a socket", () => {
     using stream = open(socket, "DeltaSecrets");
     const ask = (resourceNamesSubscribe: readonly string[], responseNonce = "") =>
       stream.send(
-        encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { resourceNamesSubscribe: [...resourceNamesSubscribe], responseNonce })),
+        encode(
+          DeltaDiscoveryRequestSchema,
+          create(DeltaDiscoveryRequestSchema, { resourceNamesSubscribe: [...resourceNamesSubscribe], responseNonce }),
+        ),
       );
     const next = async () => {
       const { resources } = decode(DeltaDiscoveryResponseSchema, await stream.next());

@@ -10,6 +10,9 @@ const manager = "filterChains.7.filters.1.typedConfig";
 const first = "filterChains.0.filters.0.typedConfig";
 
 const noMetadata = { PILOT_ENABLE_METADATA_EXCHANGE: "false" };
+const resolving = { mesh: { outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" } } };
+const unknown = "filterChains.1.filters.0.typedConfig.routeConfig.virtualHosts.0.routes.0";
+
 const ofSettings: readonly FieldCase[] = [
   ["metadata of TCP peers", {}, inbound, "filterChains.5.filters.0.name", "istio.metadata_exchange"],
   [
@@ -232,6 +235,42 @@ const ofSettings: readonly FieldCase[] = [
     "99",
   ],
   ["no tracing", { mesh: { enableTracing: false } }, inbound, `${manager}.tracing`, "none"],
+  ["no looking at calls of unknown hosts", {}, everything, "listenerFilters", "none"],
+  [
+    "looking at calls of unknown hosts that are resolved",
+    resolving,
+    everything,
+    "listenerFilters",
+    "[{name: envoy.filters.listener.http_inspector, typedConfig: {HttpInspector}}]",
+  ],
+  [
+    "requests of unknown hosts that are resolved",
+    resolving,
+    everything,
+    "filterChains.1.filterChainMatch",
+    "{applicationProtocols: [http/1.1, h2c]}",
+  ],
+  [
+    "where such requests go",
+    resolving,
+    everything,
+    `${unknown}.route`,
+    "{cluster: AllowAnyDynamicDNSCluster, timeout: 0s, maxGrpcTimeout: 0s}",
+  ],
+  [
+    "which host such requests ask for",
+    { mesh: { ...resolving.mesh, defaultConfig: { proxyHeaders: { xForwardedHost: { enabled: true } } } } },
+    everything,
+    `${unknown}.route.appendXForwardedHost`,
+    "true",
+  ],
+  [
+    "other calls of unknown hosts",
+    resolving,
+    everything,
+    "filterChains.2.filters.0.typedConfig.cluster",
+    "PassthroughCluster",
+  ],
 ];
 
 describe("settings of a sidecar", () => checkFields(ofSettings));

@@ -34,13 +34,22 @@ export const clientLimits: readonly Limit[] = [
     test: ["services/xds-server/src/serve/http2-floods.test.ts", "floods of HTTP/2 on 15012"],
   },
   {
-    resource: "bytes before a TLS handshake",
-    bounds: [inFile("packages/auth/src/serving/hello-wait.ts", "maxBytes", "bytes")],
-    effect: "connections that are silent too long, or too many of an address, are closed",
+    resource: "silent connections on 15012 and 15013",
+    bounds: [
+      inFile("packages/auth/src/serving/grpc-tls.ts", "maxSilentPerAddress", "of an address"),
+      inFile("packages/auth/src/serving/grpc-tls.ts", "maxSilent", "in all"),
+    ],
+    effect: "the oldest silent one is closed for the next",
     test: [
       "packages/auth/src/serving/paced-listener.test.ts",
       "closes the oldest silent one of an address for its next, and leaves other addresses alone",
     ],
+  },
+  {
+    resource: "bytes before a TLS handshake",
+    bounds: [inFile("packages/auth/src/serving/hello-wait.ts", "maxBytes", "bytes")],
+    effect: "a connection that begins with anything else is closed",
+    test: ["packages/auth/src/serving/hello-wait.test.ts", "a record longer than any"],
   },
   {
     resource: "one request over xDS",
@@ -149,11 +158,20 @@ export const clientLimits: readonly Limit[] = [
   },
   {
     resource: "the API on 15028",
-    bounds: [ofApi("API_MAX_OBJECTS"), ofApi("API_MAX_WAITING"), ofApi("API_MAX_WATCHES")],
+    bounds: [ofApi("API_MAX_OBJECTS"), ofApi("API_MAX_WAITING")],
     effect: "429 or 413",
     test: [
       "services/config-controller/src/store/durable/durable-store.test.ts",
       "refuse what is too large, too much and too many at a time, and change nothing then",
+    ],
+  },
+  {
+    resource: "watches over the API",
+    bounds: [ofApi("API_MAX_WATCHES")],
+    effect: "429",
+    test: [
+      "services/config-controller/src/api/router.test.ts",
+      "beyond the bound is refused, and taken once another has ended",
     ],
   },
   {

@@ -43,14 +43,17 @@ const handshakeMs = 10_000;
 /** Drops are logged once in this time. */
 const quietMs = 10_000;
 
+/** Connections without a ClientHello, in all and of one address. */
+const maxSilent = 16_384;
+const maxSilentPerAddress = 4_096;
 /** A handshake costs about a millisecond and, while it is under way, about 50 kB: 3,200 of them that go no further cost 160 MB. */
 const defaultHandshakeLimits: HandshakeLimits = {
   startsPerTurn: 4,
   maxStarting: 32,
   startingMs: 100,
   helloMs: 10_000,
-  maxSilent: 16_384,
-  maxSilentPerAddress: 4_096,
+  maxSilent,
+  maxSilentPerAddress,
   maxWaiting: 20_000,
 };
 

@@ -182,6 +182,20 @@ describe("a watch", () => {
     assert.equal((await watch.next()).done, true);
   });
 
+  it("beyond the bound is refused, and taken once another has ended", async () => {
+    await using api = await openTestApi();
+    const url = `${collection}?watch=1`;
+    const [first, others] = [new AbortController(), new AbortController()];
+    const open = [await api.watch(url, first.signal), await api.watch(url, others.signal)];
+    const waiting = open.map((watch) => watch.next());
+    await assert.rejects(api.watch(url, others.signal), { status: 429, message: "2 watches are open already" });
+    first.abort();
+    assert.equal((await waiting[0])?.done, true);
+    const third = (await api.watch(url, others.signal)).next();
+    others.abort();
+    await Promise.all([waiting[1], third]);
+  });
+
   it("makes room for another when it ends", async () => {
     await using api = await openTestApi();
     const url = `${collection}?watch=1&timeoutSeconds=0.02`;

@@ -4,6 +4,7 @@
  * may remove entries could take these away unnoticed.
  */
 import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { TimeSlice } from "@flotilla/runtime";
 
 interface Bucket {
@@ -69,9 +70,7 @@ function bucketOf(tags: ReadonlyMap<string, string>): Bucket {
   return { tags, digest: digest.digest("hex") };
 }
 
-/** FNV-1a: which bucket a key lies in protects nothing. */
+/** Which bucket a key lies in protects nothing. */
 function placeOf(key: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
-  return (hash ^ (hash >>> 16)) & (bucketCount - 1);
+  return crc32(key) % bucketCount;
 }

@@ -88,7 +88,6 @@ function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): Ch
   return child;
 }
 
-/** Where this process keeps compiled code, as tests do for all that they start: services load the same modules. */
 /** Whole runs of the tests start services as images have them: a bundle needs less than half the time of the sources to start. */
 function programOf(name: ServiceName): string {
   const bundle = process.env["FLOTILLA_TEST_BUNDLE"];
@@ -96,6 +95,7 @@ function programOf(name: ServiceName): string {
   return fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
 }
 
+/** Where this process keeps compiled code, as tests do for all that they start: services load the same modules. */
 function ownCompiledCodeDir(): string | undefined {
   const directory = getCompileCacheDir();
   // Node adds a directory for its version to the one it is given.

@@ -38,15 +38,13 @@ export function textCodec(
   separator: string,
   fields: readonly string[],
 ): TextCodec<string, Readonly<Record<string, string>>> {
-  const [first = "", ...others] = fields;
   return {
     write: (parts) => {
-      // On the path of most lookups: no arrays on the way.
+      // Joined, a text lies in one piece. One that grew by `+` would be put together again for the maps that it is looked up in.
+      const values: (string | number)[] = [];
       // own key: fields are the codec's
-      let text = String(parts[first]);
-      // own key: fields are the codec's
-      for (const field of others) text += separator + String(parts[field]);
-      return text as Branded<string>;
+      for (const field of fields) values.push(parts[field] as string | number);
+      return values.join(separator) as Branded<string>;
     },
     read: (text) => {
       const parts: Record<string, string> = {};

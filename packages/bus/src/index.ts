@@ -18,6 +18,7 @@ export { BusError, type BusErrorCode } from "./errors.ts";
 export { type KeyValue, type KeyValueEntry, type KeyValueOptions, readValue } from "./key-value.ts";
 export { type LastChange, type LastChangesOptions, lastChanges } from "./last-changes.ts";
 export { Lease, type LeaseOptions } from "./lease.ts";
+export { natsHealth } from "./nats-health.ts";
 export { recordPublished } from "./published-spans.ts";
 export { createPublisher, type Kept, type Publisher, type PublisherOptions, type PublishOptions } from "./publisher.ts";
 export { createSeal, readSeal, type Seal } from "./seal.ts";

@@ -11,7 +11,6 @@ import type { FetchOptions } from "./find-server.ts";
 import { findServer } from "./find-server.ts";
 import { freePort } from "./free-port.ts";
 import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
-import { healthAccount, natsHealth } from "./nats-health.ts";
 
 /** Directory and port of a server. */
 export interface StartOptions extends FetchOptions {
@@ -25,8 +24,16 @@ export interface StartOptions extends FetchOptions {
 export interface NatsOptions extends StartOptions {
   /** Text for its configuration: who may connect, and what each may do. Everybody may do everything without it. */
   readonly authorization?: string;
-  /** `failure()` asks the server for its health, as a user of an account of its own: `authorization` must have users then, and no accounts. */
-  readonly asksHealth?: boolean;
+  /**
+   * How `failure()` asks the server on this port for its health, as the one user of the system account, which sees no stream. `authorization` must
+   * have users then, and no accounts.
+   */
+  readonly health?: (port: number, user: SystemUser) => Promise<string | undefined>;
+}
+
+interface SystemUser {
+  readonly name: string;
+  readonly password: string;
 }
 
 /** Options of a Redis server. */
@@ -76,19 +83,20 @@ export function writePrivately(file: string, lines: readonly string[]): void {
  */
 export const maxFileStore = "1TB";
 
-function natsPlan({ authorization = "", asksHealth = false }: NatsOptions): Plan {
+function natsPlan({ authorization = "", health }: NatsOptions): Plan {
   const user = { name: "health", password: randomBytes(16).toString("hex") };
+  const account = `accounts { SYS { users: [{ user: ${user.name}, password: "${user.password}" }] } }\nsystem_account: SYS`;
   return {
     name: "nats",
     scheme: "nats",
-    ...(asksHealth && { health: (port) => natsHealth(port, user) }),
+    ...(health && { health: (port) => health(port, user) }),
     args: (directory, port) => {
       const file = join(directory, "nats.conf");
       const store = JSON.stringify(join(directory, "nats"));
       writePrivately(file, [
         `max_payload: ${maxPayloadBytes}`,
         `jetstream { store_dir: ${store}, sync_interval: always, max_file_store: ${maxFileStore} }`,
-        ...(asksHealth ? [healthAccount(user)] : []),
+        ...(health === undefined ? [] : [account]),
         authorization,
       ]);
       return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];

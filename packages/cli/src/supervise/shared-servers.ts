@@ -1,6 +1,6 @@
 /** NATS and Redis of a control plane: kept running on their ports and data, or those that the settings name. */
 import { join } from "node:path";
-import { createBusCredentials, natsAuthorization } from "@flotilla/bus";
+import { createBusCredentials, natsAuthorization, natsHealth } from "@flotilla/bus";
 import { type RunningServer, type StartOptions, startNats, startRedis } from "@flotilla/servers";
 import { createStoreCredentials } from "@flotilla/state";
 import type { Shared } from "../environment.ts";
@@ -48,7 +48,7 @@ export async function openShared(
   const authorization = natsAuthorization(bus.users);
   const nats =
     givenBus === undefined
-      ? owned.use(await keepServer("nats", (find) => startNats({ ...find, authorization, asksHealth: true }), given))
+      ? owned.use(await keepServer("nats", (find) => startNats({ ...find, authorization, health: natsHealth }), given))
       : undefined;
   const redis =
     givenStore === undefined

@@ -103,10 +103,16 @@ function field(context: Context, { line, source }: Operand, receiver: unknown, n
   return fail(context, line, `can't evaluate field ${name} in ${typeName(receiver)} at <${source}>`);
 }
 
+/** Whole pods take a tenth of it. A function that quotes its own result again and again doubles it each time. */
+const maxTextLength = 1_000_000;
+
 function call(context: Context, operand: Operand, name: string, values: readonly unknown[]): unknown {
   const callee = Object.hasOwn(context.functions, name) ? context.functions[name] : undefined;
   if (callee === undefined) return fail(context, operand.line, `function ${JSON.stringify(name)} not defined`);
-  return guarded(context, operand, () => callee(...values));
+  const result = guarded(context, operand, () => callee(...values));
+  if (typeof result === "string" && result.length > maxTextLength)
+    return fail(context, operand.line, `${operand.source} makes a text of more than ${maxTextLength} characters`);
+  return result;
 }
 
 /** Whatever a function throws gets the place of its call. */

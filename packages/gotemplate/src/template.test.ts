@@ -194,6 +194,11 @@ const failures: readonly { name: string; text: string; message: string }[] = [
     message: '[TEMPLATE_EXECUTION] t:1: template "t" calls itself without end',
   },
   {
+    name: "a text that is quoted again and again",
+    text: `{{ "a" | toJson${" | toJson".repeat(40)} }}`,
+    message: "[TEMPLATE_EXECUTION] t:1: toJson makes a text of more than 1000000 characters",
+  },
+  {
     name: "range over a text",
     text: "{{ range .name }}{{ end }}",
     message: "[TEMPLATE_EXECUTION] t:1: range can't iterate over string",

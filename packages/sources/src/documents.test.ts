@@ -63,6 +63,14 @@ test("a key is compared with those of its own mapping only, merge keys not at al
   assert.deepEqual(read("x: &x {k: 1}\ny: &y {l: 2}\nz:\n  <<: *x\n  <<: *y\n").at(-1)?.[0], 1);
 });
 
+test("a key that is a list or a mapping is an error, at once however deep, and one that an alias names is its text", () => {
+  const reason = "a key must be a text, neither a list nor a mapping";
+  assert.deepEqual(read("a: 1\n? {b: 1}\n: 2\n"), [[2, reason]]);
+  assert.deepEqual(read("a: &x [1]\n*x : 2\n"), [[2, reason]]);
+  assert.deepEqual(read("? ".repeat(400)), [[1, reason]]);
+  assert.deepEqual(read("a: &x b\n*x : 2\n"), [[1, { a: "b", b: 2 }]]);
+});
+
 test("an alias without an anchor is an error at its line, and a bomb of aliases is one too", () => {
   const [[line, reason] = []] = read("a: 1\nhosts: [*.example.com]\n");
   assert.equal(line, 2);
@@ -81,6 +89,6 @@ test("the work for a mapping grows with its keys, not with their square", () => 
 
 test("odd keys write no warnings: whoever sends documents would fill the log", ({ mock }) => {
   const { mock: warnings } = mock.method(process, "emitWarning");
-  assert.equal(parseDocumentText("? [a]\n: b\n").ok, true);
+  assert.equal(parseDocumentText("? [a]\n: b\n").ok, false);
   assert.equal(warnings.callCount(), 0);
 });

@@ -4,7 +4,17 @@
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { type Document, isScalar, LineCounter, parseDocument, visit } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isNode,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from "yaml";
 
 /** One document's text; `line` is where it begins in the file, counted from 1. */
 export interface DocumentText {
@@ -39,7 +49,7 @@ function parseYaml(body: string): ParsedDocument {
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
   const errors = [
     ...document.errors.map(({ message, pos }) => ({ offset: pos[0], reason: firstLine(message) })),
-    ...repeatedKeys(document).map((offset) => ({ offset, reason: "Map keys must be unique" })),
+    ...wrongKeys(document),
   ];
   if (errors.length > 0)
     return { ok: false, problems: errors.map(({ offset, reason }) => ({ line: lineAt(offset), reason })) };
@@ -52,20 +62,46 @@ function parseYaml(body: string): ParsedDocument {
   }
 }
 
-/** Where a mapping has a key for the second time: offsets in the document's text. */
-function repeatedKeys(document: Document): readonly number[] {
-  const found: number[] = [];
+interface KeyProblem {
+  /** In the document's text. */
+  readonly offset: number;
+  readonly reason: string;
+}
+
+/**
+ * Keys that a mapping has for the second time, and those that are lists or mappings: no object of an API has one, and as a text of a text of a
+ * text, which JavaScript would make of it, one of 400 levels takes 12 s.
+ */
+function wrongKeys(document: Document): readonly KeyProblem[] {
+  const found: KeyProblem[] = [];
+  // The parser's own way from an alias to its anchor reads the whole document.
+  const anchors = new Map<string, Node>();
+  visit(document, {
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
   visit(document, {
     Map: (_, { items }) => {
       const known = new Set<unknown>();
       for (const { key } of items) {
-        if (!isScalar(key) || key.value === "<<") continue;
-        if (known.has(key.value)) found.push(key.range?.[0] ?? 0);
-        known.add(key.value);
+        const of = isAlias(key) ? anchors.get(key.source) : key;
+        if (isScalar(of)) {
+          if (known.has(of.value) && of.value !== "<<") found.push(problemAt(key, "Map keys must be unique"));
+          known.add(of.value);
+        } else if (isCollection(of)) {
+          found.push(problemAt(key, "a key must be a text, neither a list nor a mapping"));
+          return visit.BREAK;
+        }
       }
+      return undefined;
     },
   });
   return found;
+}
+
+function problemAt(key: unknown, reason: string): KeyProblem {
+  return { offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0, reason };
 }
 
 function aliasProblem(
@@ -74,9 +110,13 @@ function aliasProblem(
   lineAt: (offset: number) => number,
 ): { readonly line: number; readonly reason: string } {
   let offset = 0;
+  const anchors = new Set<string>();
   visit(document, {
+    Value: (_, { anchor }) => {
+      if (anchor !== undefined) anchors.add(anchor);
+    },
     Alias: (_, alias) => {
-      if (alias.resolve(document) !== undefined) return undefined;
+      if (anchors.has(alias.source)) return undefined;
       offset = alias.range?.[0] ?? 0;
       return visit.BREAK;
     },

@@ -17,11 +17,20 @@ test("a key more or less leaves the slices of the others as they are", () => {
   }
 });
 
-test("slices are neither few nor many", () => {
-  const lengths = sliceTexts(sliced).map((text) => sliceKeys(text).length);
-  assert.ok(lengths.length > 20 && lengths.length < 90, `${lengths.length} slices`);
-  assert.ok(Math.max(...lengths) <= 384);
-});
+const numbered: readonly (readonly [name: string, key: (number: number) => string])[] = [
+  ["clusters", (number) => `outbound|80||svc-${number}.mesh.example`],
+  [
+    "virtual hosts whose names hold their number twice",
+    (number) => `svc-${number}.example.com|80|80|a/External/svc-${number}.example.com|||counted|||`,
+  ],
+  ["virtual hosts", (number) => `svc-${number}.mesh.example|80|0|mesh/External/svc-${number}|||counted|||`],
+];
+for (const [name, key] of numbered)
+  test(`slices of ${name} are neither few nor many`, () => {
+    const lengths = sliceTexts(Array.from({ length: 2000 }, (_, i) => key(i))).map((text) => sliceKeys(text).length);
+    assert.ok(lengths.length > 20 && lengths.length < 90, `${lengths.length} slices`);
+    assert.ok(Math.max(...lengths) <= 384);
+  });
 
 test("keys that come and go one by one leave the slices that the whole list has, and other slices as they are", () => {
   const change = fc.record({ number: fc.nat({ max: 3_000 }), isThere: fc.boolean() });

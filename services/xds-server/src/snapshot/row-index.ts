@@ -202,6 +202,8 @@ function lastKey<Key extends string>(text: SliceText<Key>): Key {
   return text.slice(text.lastIndexOf(separator) + 1) as Key;
 }
 
+/** Keys of one list differ in a few digits, of which the low bits of FNV-1a alone make few remainders: slices would be all short, or all long. */
 function endsSlice(key: string): boolean {
-  return fnv1a(key) % keysPerSlice === 0;
+  const hash = Math.imul(fnv1a(key), 0x9e3779b1);
+  return (hash >>> 16) % keysPerSlice === 0;
 }

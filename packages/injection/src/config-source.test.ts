@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createLogger, noopLogger, until } from "@flotilla/runtime";
+import { createLogger, delay, noopLogger, until } from "@flotilla/runtime";
 import type { InjectionConfig } from "./config.ts";
 import { documentsOfMap, injectionConfigSource, injectionMapOf } from "./config-source.ts";
 
@@ -59,6 +59,21 @@ describe("the injection configuration", () => {
     writeFileSync(configFile, config("enabled"));
     await until(() => current().policy === "enabled", { withinMs: 10_000, what: "the next version" });
     assert.equal(reasons.at(-1), undefined);
+    stop.abort();
+    await following;
+  });
+
+  it("is compiled once for each change: a file that is written again as it was changes nothing", async () => {
+    writeFileSync(configFile, config("enabled"));
+    const { first, current, following, stop, lines } = source({ configFile });
+    await first();
+    const compiled = current().templates;
+    writeFileSync(configFile, config("enabled"));
+    for (let polls = 0; polls < 5; polls++) await delay(10);
+    assert.equal(current().templates, compiled);
+    writeFileSync(configFile, config("disabled"));
+    await until(() => current().policy === "disabled", { withinMs: 10_000, what: "the new version" });
+    assert.equal(lines.join("").match(/injection configuration read/g)?.length, 2);
     stop.abort();
     await following;
   });

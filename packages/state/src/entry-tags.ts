@@ -1,7 +1,7 @@
 /**
  * The tags of all entries of a snapshot, and one digest of them that a change carries forward. Tags lie in buckets by their keys, so that a change
- * costs the entries of its buckets. A plain sum of tags would not do: of more than 128 entries some always cancel each other out, and whoever
- * may remove entries could take these away unnoticed.
+ * costs the entries of its buckets. A plain sum of tags would not do: of more than 128 entries some always cancel each other out, which an
+ * intruder who may remove entries could take away unnoticed.
  */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -26,14 +26,6 @@ export class EntryTags {
 
   get size(): number {
     return this.#buckets.reduce((sum, { tags }) => sum + tags.size, 0);
-  }
-
-  get(key: string): string | undefined {
-    return this.#buckets[placeOf(key)]?.tags.get(key);
-  }
-
-  *entries(): Iterable<readonly [string, string]> {
-    for (const { tags } of this.#buckets) yield* tags;
   }
 
   /** With these tags in place of the former ones; undefined removes one. Gives way to others meanwhile. */

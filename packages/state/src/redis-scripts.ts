@@ -30,8 +30,8 @@ return 1
 `;
 
 /**
- * The lock, for whoever has none or had it before. What is no text there is no lock, and none lasts longer than the life of one: a lock without
- * an end would stop all writers. KEYS: lock. ARGV: token, life.
+ * The lock, if it is free or the writer's own already. A value of another type under its key is removed, and the time left to a lock of another
+ * writer is cut to the usual life: a lock without an end would stop all writers. KEYS: lock. ARGV: token, life.
  */
 export const claimScript = `
 local holder = redis.pcall('GET', KEYS[1])

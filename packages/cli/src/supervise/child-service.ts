@@ -71,7 +71,7 @@ function stopWithin(env: Readonly<Record<string, string>>): number {
 
 function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): ChildProcess {
   const compiledIn = ownCompiledCodeDir() ?? compiledCodeDir;
-  const script = programOf(name);
+  const script = programOf(name, env);
   const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
   const child = spawn(process.execPath, [script], {
     env: {
@@ -89,8 +89,7 @@ function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): Ch
 }
 
 /** Whole runs of the tests start services as images have them: a bundle needs less than half the time of the sources to start. */
-function programOf(name: ServiceName): string {
-  const bundle = process.env["FLOTILLA_TEST_BUNDLE"];
+function programOf(name: ServiceName, { FLOTILLA_TEST_BUNDLE: bundle }: ChildOptions["env"]): string {
   if (bundle !== undefined) return join(bundle, `services/${name}/bin/main.js`);
   return fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
 }

@@ -1,5 +1,5 @@
-/** When a process that ended is started again, and when that is given up. */
-import { backoff } from "@flotilla/runtime";
+/** When a process that ended is started again and when that is given up, and when one that runs without doing its work is ended. */
+import { backoff, delay } from "@flotilla/runtime";
 
 export interface RestartPolicy {
   readonly firstMs: number;
@@ -60,4 +60,35 @@ export class RestartHistory {
     const { firstMs, maxMs } = this.#policy;
     return backoff({ firstMs, maxMs, random: () => 1 });
   }
+}
+
+/** How often a run is asked, and how long it must have failed without a break, in milliseconds. */
+export interface FailurePolicy {
+  readonly everyMs: number;
+  readonly forMs: number;
+}
+
+/** A stream that is being made or deleted fails the check of NATS for a moment. */
+export const defaultFailurePolicy: FailurePolicy = { everyMs: 5_000, forMs: 15_000 };
+
+interface Failing {
+  failure?(): Promise<string | undefined>;
+}
+
+/** Resolves to the last reason once the run has failed for long enough; to undefined when it is over or cannot be asked. */
+export async function lastingFailure(
+  run: Failing,
+  { everyMs, forMs }: FailurePolicy,
+  over: AbortSignal,
+): Promise<string | undefined> {
+  let sinceMs: number | undefined;
+  while (run.failure !== undefined && !over.aborted) {
+    const failure = await run.failure();
+    const nowMs = performance.now();
+    if (failure === undefined) sinceMs = undefined;
+    else sinceMs ??= nowMs;
+    if (failure !== undefined && sinceMs !== undefined && nowMs - sinceMs >= forMs) return failure;
+    await delay(everyMs, over);
+  }
+  return undefined;
 }

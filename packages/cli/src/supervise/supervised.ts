@@ -1,8 +1,15 @@
 /** Keeps one process running: starts it again with back-off when it ends, until it is disposed of or loops. */
 import { delay } from "@flotilla/runtime";
 import { CliError } from "../errors.ts";
-import { defaultFailurePolicy, type FailurePolicy, lastingFailure } from "./lasting-failure.ts";
-import { defaultPolicy, type End, RestartHistory, type RestartPolicy } from "./restart-policy.ts";
+import {
+  defaultFailurePolicy,
+  defaultPolicy,
+  type End,
+  type FailurePolicy,
+  lastingFailure,
+  RestartHistory,
+  type RestartPolicy,
+} from "./restart-policy.ts";
 
 /** One run of a process. */
 export interface Run {

@@ -46,7 +46,7 @@ function grouped<Name extends string>(pairs: readonly (readonly [string, Name])[
   return new Map([...groups].map(([key, found]) => [key, found.map(([, name]) => name)]));
 }
 
-/** As ztunnels ask for whoever answers there. */
+/** As ztunnels ask for the workload or service that has the address. */
 const networkAddress = textCodec("NetworkAddress", "/", ["network", "address"]);
 
 const namesAt = query<readonly string[], TextOf<typeof networkAddress>>(

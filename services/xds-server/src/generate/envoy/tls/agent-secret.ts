@@ -30,20 +30,24 @@ export function fileSecret(name: string): SdsSecretConfig {
 export function agentSecret(name: string): SdsSecretConfig {
   return create(SdsSecretConfigSchema, {
     name,
-    sdsConfig: {
-      configSourceSpecifier: {
-        case: "apiConfigSource",
-        value: {
-          apiType: ApiConfigSource_ApiType.GRPC,
-          transportApiVersion: ApiVersion.V3,
-          setNodeOnFirstMessageOnly: true,
-          grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName: "sds-grpc" } } }],
-        },
-      },
-      initialFetchTimeout: zeroDuration,
-      resourceApiVersion: ApiVersion.V3,
-    },
+    sdsConfig: { ...askedByGrpc({ clusterName: "sds-grpc" }), initialFetchTimeout: zeroDuration },
   });
+}
+
+/** A server of secrets alone, reached through a cluster of the proxy. */
+function askedByGrpc(envoyGrpc: { readonly clusterName: string; readonly authority?: string }) {
+  return {
+    configSourceSpecifier: {
+      case: "apiConfigSource" as const,
+      value: {
+        apiType: ApiConfigSource_ApiType.GRPC,
+        transportApiVersion: ApiVersion.V3,
+        setNodeOnFirstMessageOnly: true,
+        grpcServices: [{ targetSpecifier: { case: "envoyGrpc" as const, value: envoyGrpc } }],
+      },
+    },
+    resourceApiVersion: ApiVersion.V3,
+  };
 }
 
 /** An SDS server that credentials `sds://NAME` are asked from. */
@@ -55,28 +59,13 @@ export interface SecretServer {
 /** A Secret that the control plane itself serves, or an SDS server of MeshConfig. */
 export function credentialSecret(name: string, server?: SecretServer): SdsSecretConfig {
   const external = externalSecretName(name);
-  if (external !== undefined && server !== undefined) return servedSecret(external, server);
+  if (external !== undefined && server !== undefined) {
+    const { cluster: clusterName, hostname: authority } = server;
+    return create(SdsSecretConfigSchema, { name: external, sdsConfig: askedByGrpc({ clusterName, authority }) });
+  }
   return create(SdsSecretConfigSchema, {
     name: secretName(name),
     sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
-  });
-}
-
-function servedSecret(name: string, { cluster: clusterName, hostname: authority }: SecretServer): SdsSecretConfig {
-  return create(SdsSecretConfigSchema, {
-    name,
-    sdsConfig: {
-      configSourceSpecifier: {
-        case: "apiConfigSource",
-        value: {
-          apiType: ApiConfigSource_ApiType.GRPC,
-          transportApiVersion: ApiVersion.V3,
-          setNodeOnFirstMessageOnly: true,
-          grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName, authority } } }],
-        },
-      },
-      resourceApiVersion: ApiVersion.V3,
-    },
   });
 }
 

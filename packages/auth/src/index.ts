@@ -22,7 +22,13 @@ export {
   openLocalIssuer,
   type TokenRequest,
 } from "./local-issuer.ts";
-export { type PageAccessOptions, pageAccess } from "./page-access.ts";
+export {
+  callerOfRequest,
+  operatorAudience,
+  type PageAccessOptions,
+  pageAccess,
+  serveProcessPages,
+} from "./page-access.ts";
 export {
   type ImpersonationRules,
   impersonationRefusal,

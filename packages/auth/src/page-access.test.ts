@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { noopLogger } from "@flotilla/runtime";
-import { openLocalIssuer, pageAccess } from "./index.ts";
+import { openLocalIssuer, operatorAudience, pageAccess } from "./index.ts";
 
 const workDir = mkdtempSync(join(tmpdir(), "flotilla-pages-"));
 after(() => rmSync(workDir, { recursive: true }));
@@ -24,7 +24,9 @@ const cases = [
   },
   { name: "one over IPv6", from: "fd00::7", of: "istio-system", status: 200 },
   { name: "a workload of another namespace", from: elsewhere, of: "shop", status: 403 },
-  { name: "a token for another audience", from: elsewhere, of: "istio-system", audience: "other", status: 403 },
+  { name: "a token for another audience", from: elsewhere, of: "istio-system", audience: "other", status: 401 },
+  { name: "an operator's token", from: elsewhere, of: "istio-system", audience: operatorAudience, status: 200 },
+  { name: "a caller of this host by the token that it shows", from: "127.0.0.1", of: "shop", status: 403 },
   { name: "any caller where the guard is off", from: elsewhere, isOn: false, status: 200 },
 ] as const;
 
@@ -41,11 +43,38 @@ describe("debug pages", () => {
       const issuer = await openLocalIssuer(workDir);
       const token =
         of && (await issuer.mintToken({ namespace: of, serviceAccount: "a", ...(audience && { audience }) }));
-      const handler = pageAccess({ isOn, workDir, namespace: "istio-system", log: noopLogger })(() => ({ json: {} }));
+      const handler = pageAccess({ isOn, workDir, namespace: "istio-system", log: noopLogger }).read(() => ({
+        json: {},
+      }));
       const headers = { host, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
       const request = { method: "GET", path: "/", query: new URLSearchParams(), headers, body: new Uint8Array() };
       const reply = await handler({ ...request, remoteAddress: from });
       assert.equal(reply.status ?? 200, status);
     });
   }
+
+  const asked = async (
+    account: string,
+    guarded: "write" | "caller",
+    writers: readonly string[] = ["istio-system/admin"],
+  ) => {
+    const [namespace = "", serviceAccount = ""] = account.split("/");
+    const token = await (await openLocalIssuer(workDir)).mintToken({ namespace, serviceAccount });
+    const access = pageAccess({ isOn: false, workDir, namespace: "istio-system", writers, log: noopLogger });
+    const handler = guarded === "write" ? access.write(() => ({ json: {} })) : access.caller;
+    const headers = { host: "localhost", authorization: `Bearer ${token}` };
+    const request = { method: "PUT", path: "/", query: new URLSearchParams(), headers, body: new Uint8Array() };
+    return handler({ ...request, remoteAddress: elsewhere });
+  };
+
+  it("let writers write, and nobody else, also where reading is open to everybody", async () => {
+    assert.equal((await asked("istio-system/admin", "write")).status ?? 200, 200);
+    assert.equal((await asked("istio-system/reader", "write")).status, 403);
+  });
+  it("name the caller whom a token proves", async () => {
+    assert.deepEqual(await asked("istio-system/reader", "caller"), {
+      json: { account: "istio-system/reader", mayWrite: false },
+    });
+    assert.equal((await asked("shop/reader", "caller")).status, 403);
+  });
 });

@@ -10,6 +10,7 @@ export {
   type EndpointsChange,
   type ServiceChange,
   type WorkloadChange,
+  writerOf,
 } from "./change/change.ts";
 export { causeShape, changeShape, configKeyShape, configShape } from "./change/change-shape.ts";
 export {

@@ -30,6 +30,7 @@ export {
   isDebugType,
   pack,
   shortName,
+  shownType,
   type TypeUrl,
   typeNameOf,
   typeUrl,

@@ -54,6 +54,12 @@ export function shortName(url: TypeUrl): string {
   return shortNames.get(url) ?? (isDebugType(url) ? "debug" : "other");
 }
 
+/** For people: types without a short name by their URL. */
+export function shownType(url: TypeUrl): string {
+  const name = shortName(url);
+  return name === "other" ? url : name;
+}
+
 /** A type URL of xDS: one of the table, `istio.io/debug/…`, or `group/version/Kind` of MCP. */
 export type TypeUrl = string;
 

@@ -3,6 +3,8 @@ export {
   type HttpHandler,
   type HttpReply,
   type HttpRequest,
+  type ListShape,
+  listPage,
   serverTlsParameters,
   type TlsPolicy,
 } from "@flotilla/http";
@@ -28,7 +30,8 @@ export {
   type Metrics,
   type MetricsOptions,
 } from "./metrics.ts";
-export { forOwnHost, isFromOwnHost, ownHostSettings } from "./own-host.ts";
+export { forOwnHost, isFromOwnHost, ownHostSettings, pageWriterSetting } from "./own-host.ts";
+export type { ProcessPages } from "./process-pages.ts";
 export type { Condition, ReadyReport } from "./readiness.ts";
 export { type FailureReport, lifeSettings, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";

@@ -2,7 +2,16 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { HttpHandler, HttpRequest } from "@flotilla/http";
-import { flag } from "./settings/kinds.ts";
+import { flag, list } from "./settings/kinds.ts";
+
+/** Who may change something over pages. */
+export const pageWriterSetting = {
+  pageWriters: list({
+    env: "PAGE_WRITERS",
+    default: ["istio-system/flotilla-admin"],
+    sentence: "Service accounts that may change log levels over the debug pages, as namespace/name.",
+  }),
+} as const;
 
 /** For services all of whose debug pages are such. */
 export const ownHostSettings = {
@@ -11,6 +20,7 @@ export const ownHostSettings = {
     default: true,
     sentence: "Debug pages answer callers of this host only.",
   }),
+  ...pageWriterSetting,
 } as const;
 
 const own = new BlockList();

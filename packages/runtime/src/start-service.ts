@@ -8,10 +8,11 @@ import { FailingWork, keepRunning } from "./keep-running.ts";
 import { LogLevels, parseScopeLevels } from "./log-levels.ts";
 import { createLogger, type Logger, logSettings } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
+import { type ProcessPages, processPages } from "./process-pages.ts";
 import type { Readiness } from "./readiness.ts";
 import { lifeSettings } from "./run.ts";
 import { port, text } from "./settings/kinds.ts";
-import { type SettingsOf, type SettingsTable, showSettings } from "./settings/settings.ts";
+import { type SettingsOf, type SettingsTable, type ShownSetting, showSettings } from "./settings/settings.ts";
 import { createTracer, type Tracer, tracingSettings } from "./tracing/tracer.ts";
 import { watchdogSettings } from "./watchdog.ts";
 
@@ -72,6 +73,8 @@ export interface Service<Settings extends ServiceSettings = ServiceSettings> {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly failures: FailingWork;
+  /** Settings and log levels, for the service to serve to whom it lets see them. */
+  readonly pages: ProcessPages;
   /** Absent unless a collector is named. */
   readonly tracer?: Tracer;
   /** Pages for the own host; undefined where the settings open none. */
@@ -107,12 +110,14 @@ export async function startService<Settings extends ServiceSettings>(
   // At once: work in hand may take as long as SHUTDOWN_DURATION, and nobody should bring more meanwhile.
   parts.stop.addEventListener("abort", () => health.readiness.markStopping(), { once: true });
   const failures = new FailingWork(metrics, health);
-  await using introspection = await introspect(options, { log, levels, end: () => parts.end() });
+  const shown = shownSettings(options, log);
+  await using introspection = await introspect(options, { log, levels, shown, end: () => parts.end() });
+  const pages = processPages({ service: name, version, settings: shown, levels, log });
   const { traceEndpoint, traceShare = 1 } = settings;
   const tracer = createTracer({ traceEndpoint, traceShare, service: name, version, log });
   await using _tracing = { [Symbol.asyncDispose]: runTracer(tracer) };
   const service: Service<Settings> = {
-    ...{ name, version, settings, log, metrics, health, failures, introspection, stop: parts.stop },
+    ...{ name, version, settings, log, metrics, health, failures, introspection, pages, stop: parts.stop },
     ...(tracer !== undefined && { tracer }),
     inBackground: (part) => parts.watch(part),
     runParts: async (all) => {
@@ -128,16 +133,24 @@ export async function startService<Settings extends ServiceSettings>(
 interface IntrospectionParts {
   readonly log: Logger;
   readonly levels: LogLevels;
+  readonly shown: readonly ShownSetting[];
   readonly end: () => void;
 }
 
-async function introspect<Settings extends ServiceSettings>(
-  { name: service, version, settings, table }: ServiceOptions<Settings>,
-  { log, levels, end }: IntrospectionParts,
-): Promise<Introspection | undefined> {
+function shownSettings<Settings extends ServiceSettings>(
+  { table, settings }: ServiceOptions<Settings>,
+  log: Logger,
+): readonly ShownSetting[] {
   const shown = table === undefined ? [] : showSettings(table, settings as Readonly<Record<string, unknown>>);
   const changed = shown.filter(({ isDefault }) => !isDefault).map(({ name, value }) => [name, value]);
   if (changed.length > 0) log.info("settings in effect", { changed: Object.fromEntries(changed) });
+  return shown;
+}
+
+async function introspect<Settings extends ServiceSettings>(
+  { name: service, version, settings }: ServiceOptions<Settings>,
+  { log, levels, shown, end }: IntrospectionParts,
+): Promise<Introspection | undefined> {
   const { introspectionHost, introspectionPort } = settings;
   if (introspectionHost === undefined || introspectionPort === undefined) return undefined;
   const at = { introspectionHost, introspectionPort };

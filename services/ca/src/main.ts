@@ -36,7 +36,7 @@ export async function main(
 }
 
 async function run(service: CaService, onReady: MainOptions["onReady"]): Promise<void> {
-  const { version, settings, health, metrics, log, stop } = service;
+  const { version, settings, health, metrics, log, pages, stop } = service;
   const part = (name: string) => log.child({ part: name });
   const { trustDomain, trustDomainAliases: aliases, selfSignedDir, rootFile } = settings;
   const trust = new MeshTrust({ trustDomain, aliases, file: join(selfSignedDir, "mesh.json"), log: part("mesh") });
@@ -61,7 +61,7 @@ async function run(service: CaService, onReady: MainOptions["onReady"]): Promise
   await Promise.race([clusters.known, delay(patienceMs, stop)]);
   const { pods } = clusters;
   const delegate = await delegateOf(settings, cluster, trust, part("signer"));
-  const stages = { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate };
+  const stages = { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate, pages };
   const issuer = createIssuer(settings, stages);
   await using port = await openPort(service, { issuer, trust, active, material });
   health.markReady();

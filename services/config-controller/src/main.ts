@@ -55,7 +55,7 @@ async function run(service: ConfigService): Promise<void> {
 
   const { ledgerGenerations: size, digestIntervalMs: compareEveryMs } = settings;
   const history = openLedger({ bus, published, size, compareEveryMs, health, failures, log });
-  serveDebugPages(service, { view, status, ledger: history.ledger });
+  serveDebugPages(service, { view, status, ledger: history.ledger, published });
   await published.begin();
 
   const serving = { settings, certificate, bus, compareEveryMs, health, failures, log };

@@ -4,6 +4,7 @@
  * The composition root. It keeps all it needs to answer, so that it goes on when every other service is away.
  */
 import { join } from "node:path";
+import { pageAccess, serveProcessPages } from "@flotilla/auth";
 import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { type Logger, startService } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
@@ -38,7 +39,8 @@ export async function main(
 
 async function run(service: WebhookService, onReady: MainOptions["onReady"]): Promise<void> {
   const { version, settings, health, log, stop } = service;
-  const { namespace, port } = settings;
+  const { namespace, port, workDir, debugAuth: isOn, pageWriters: writers } = settings;
+  serveProcessPages(health, pageAccess({ isOn, workDir, namespace, writers, log }), service.pages);
   const metrics = declareMetrics(service.metrics);
   const part = (name: string) => log.child({ part: name });
   await using certificate = keepOwnCertificate({

@@ -9,6 +9,7 @@ import {
   integer,
   list,
   oneOf,
+  ownHostSettings,
   parseSettings,
   port,
   type Service,
@@ -20,6 +21,7 @@ import {
 
 export const settings = {
   ...serviceSettings(defaultPorts.webhook.health),
+  ...ownHostSettings,
   host: text({
     env: "WEBHOOK_HOST",
     default: "0.0.0.0",

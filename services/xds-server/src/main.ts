@@ -16,6 +16,7 @@ import { createObservers } from "./app/observers.ts";
 import { decideSecrets } from "./app/secret-access.ts";
 import { serveSecure } from "./app/secure-port.ts";
 import { loadSnapshot, openSnapshot } from "./app/snapshot.ts";
+import { serveOperatorPages } from "./debug/operator-pages.ts";
 import { serveDebugPages } from "./debug/pages.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
 import type { AdsPort, AdsServer } from "./serve/ads-server.ts";
@@ -56,6 +57,7 @@ async function run(service: XdsService): Promise<void> {
   await using ads = createAdsServer(service, { replica, mesh, flow, observers, connected, metrics: streamMetrics });
   const { pages, rules } = observers.debug;
   for (const port of settings.debugOnHttp ? [health, http] : [health]) serveDebugPages(port, pages, rules);
+  serveOperatorPages(health, { rules, pages: service.pages, writers: settings.pageWriters });
 
   service.introspection?.page("/peers", () => peersOf(connected));
   service.introspection?.page("/queues", () => ({ openDeliveries: flow.deliveries.open, position: ingest.position }));

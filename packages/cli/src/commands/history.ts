@@ -1,4 +1,5 @@
 /** `flotilla history [KIND/NAME.NAMESPACE]`: the generations of the configuration: when, by whom, and what each changed. */
+import { writerOf } from "@flotilla/model";
 import { ask } from "../connection.ts";
 import type { history as definition } from "../definitions/insight.ts";
 import { columns, type Format, formatOf, render } from "../output.ts";
@@ -54,10 +55,4 @@ function rowsOf(
   const published = isWide ? [`${publisher} ${epoch.slice(0, 8)}/${revision}`] : [];
   const first = [String(generation), at.replace(/\.\d+Z$/, "Z"), writerOf(cause), ...published];
   return lines.map((line, index) => [...(index === 0 ? first : first.map(() => "")), line]);
-}
-
-/** The account that wrote over the API; else the source, such as a directory; else the service itself. */
-function writerOf({ publisher, source, caller }: Generation["cause"]): string {
-  if (caller !== undefined) return `${caller} (API)`;
-  return source ?? publisher;
 }

@@ -72,6 +72,12 @@ export function causeText({ publisher, epoch, revision, source, caller, eventTim
   return `${publisher} ${epoch.slice(0, 8)}/${revision}${from}${at}`;
 }
 
+/** The account that wrote over the API; else the source, such as a directory; else the service itself. */
+export function writerOf({ publisher, source, caller }: Pick<Cause, "publisher" | "source" | "caller">): string {
+  if (caller !== undefined) return `${caller} (API)`;
+  return source ?? publisher;
+}
+
 /** One line: what it was about and its source. */
 export function appliedText({ changes, objects, causes }: AppliedSet): string {
   const more = changes - objects.length;

@@ -45,6 +45,8 @@ export interface ProxyRefusal {
   /** What was refused reflects the changes up to it. */
   readonly position: number;
   readonly atMs: number;
+  /** Since when the proxy rejects the type without a break; absent in reports of replicas that do not count. */
+  readonly sinceMs?: number;
 }
 
 export interface ObjectFinding {
@@ -72,15 +74,18 @@ const shape = objectOf({
   behind: listOf(text),
   objects: recordOf(objectOf({ position: integer, reached: integer, waiting: integer })),
   refusals: listOf(
-    objectOf({
-      proxy: text,
-      typeUrl: text,
-      resources: listOf(text),
-      objects: listOf(text),
-      message: text,
-      position: integer,
-      atMs: number,
-    }),
+    objectOf(
+      {
+        proxy: text,
+        typeUrl: text,
+        resources: listOf(text),
+        objects: listOf(text),
+        message: text,
+        position: integer,
+        atMs: number,
+      },
+      { sinceMs: number },
+    ),
   ),
   findings: listOf(objectOf({ object: text, message: text })),
 });

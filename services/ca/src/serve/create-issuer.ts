@@ -1,7 +1,14 @@
 /** Wires what a request passes: proof, lines, rules, signing; and the pages that show it. */
-import { type NodePods, type PeerIdentity, type PeerRules, pageAccess, peerIdentity } from "@flotilla/auth";
+import {
+  type NodePods,
+  type PeerIdentity,
+  type PeerRules,
+  pageAccess,
+  peerIdentity,
+  serveProcessPages,
+} from "@flotilla/auth";
 import type { OwnCluster } from "@flotilla/auth/cluster";
-import type { Health, HttpHandler, Logger, Metrics } from "@flotilla/runtime";
+import type { Health, HttpHandler, Logger, Metrics, ProcessPages } from "@flotilla/runtime";
 import type { ServingRules } from "../authorize/serving-names.ts";
 import { changeRotation, rotationPage, statusPage } from "../debug/pages.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
@@ -28,11 +35,12 @@ interface IssuingStages {
   readonly cluster: Cluster | undefined;
   readonly pods: NodePods;
   readonly delegate: DelegateOptions;
+  readonly pages: ProcessPages;
 }
 
 export function createIssuer(
   settings: Settings,
-  { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate }: IssuingStages,
+  { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate, pages }: IssuingStages,
 ): IssuerParts {
   const nowMs = Date.now;
   const trustDomains = () => trust.all;
@@ -43,7 +51,7 @@ export function createIssuer(
   const material = (): SigningMaterial | undefined => active.current;
   const status = () =>
     statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() });
-  addPages(settings, { health, rotation, status, log });
+  addPages(settings, { health, rotation, status, log, pages });
   const proof = {
     trustDomains,
     nowMs,
@@ -77,16 +85,17 @@ export function createIssuer(
   };
 }
 
-interface PageParts extends Pick<IssuingStages, "health" | "rotation" | "log"> {
+interface PageParts extends Pick<IssuingStages, "health" | "rotation" | "log" | "pages"> {
   readonly status: HttpHandler;
 }
 
 /** A rotation is started and aborted from ca's own host only; who may look is decided as in the other services. */
-function addPages(settings: Settings, { health, rotation, status, log }: PageParts): void {
-  const { debugAuth: isOn, workDir, namespace } = settings;
-  const guarded = pageAccess({ isOn, workDir, namespace, log });
-  const rotationStatus = guarded(() => rotationPage(rotation));
-  health.route("GET", "/debug/caz", guarded(status));
+function addPages(settings: Settings, { health, rotation, status, log, pages }: PageParts): void {
+  const { debugAuth: isOn, workDir, namespace, pageWriters: writers } = settings;
+  const access = pageAccess({ isOn, workDir, namespace, writers, log });
+  serveProcessPages(health, access, pages);
+  const rotationStatus = access.read(() => rotationPage(rotation));
+  health.route("GET", "/debug/caz", access.read(status));
   health.route("GET", "/debug/rotation", rotationStatus);
   health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
 }

@@ -137,11 +137,11 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   const { promise: first, resolve } = Promise.withResolvers<KeyPair>();
   let [newest, server]: [KeyPair | undefined, ApiServer | undefined] = [undefined, undefined];
   let url: string | undefined;
-  const guarded = pageAccess({ isOn: true, workDir: settings.workDir, namespace: settings.namespace, log });
+  const access = pageAccess({ isOn: true, workDir: settings.workDir, namespace: settings.namespace, log });
   health.route(
     "GET",
     "/debug/api",
-    guarded(() => ({ json: { url: url ?? null, service: accountName({ ...settings, serviceAccount }) } })),
+    access.read(() => ({ json: { url: url ?? null, service: accountName({ ...settings, serviceAccount }) } })),
   );
   const onCertificate = (keyPair: KeyPair): void => {
     newest = keyPair;

@@ -1,11 +1,15 @@
 /** The debug pages of config-controller, for callers who may see them. */
-import { pageAccess } from "@flotilla/auth";
+import { pageAccess, serveProcessPages } from "@flotilla/auth";
 import { delay, type Health, type HttpHandler } from "@flotilla/runtime";
 import { listIgnored, listProblems } from "../debug/problems.ts";
+import { recentPage } from "../debug/recent.ts";
+import type { PublishedConfig } from "../follow/published-config.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { diffPage, generationPage, historyPage } from "../ledger/ledger-pages.ts";
+import { diffPage, generationPage, generationsPage, historyPage } from "../ledger/ledger-pages.ts";
 import type { ConfigService } from "../settings.ts";
+import { objectDetailPage, objectRowsPage } from "../status/object-rows.ts";
 import type { RunningStatus } from "../status/open-status.ts";
+import { rejectionsPage } from "../status/rejection-groups.ts";
 import type { ConfigSource } from "../watch/config-source.ts";
 import type { View } from "./view.ts";
 
@@ -13,19 +17,33 @@ interface PageParts {
   readonly view: View;
   readonly status: RunningStatus;
   readonly ledger: Ledger;
+  readonly published: PublishedConfig;
 }
 
 export function serveDebugPages(
-  { settings, health, log }: ConfigService,
-  { view: { sources, store }, status, ledger }: PageParts,
+  { settings, health, log, pages }: ConfigService,
+  { view: { sources, store }, status, ledger, published }: PageParts,
 ): void {
-  const { debugAuth: isOn, workDir, namespace } = settings;
-  const guarded = pageAccess({ isOn, workDir, namespace, log });
-  const page = (path: string, handler: HttpHandler) => health.route("GET", `/debug/${path}`, guarded(handler));
+  const { debugAuth: isOn, workDir, namespace, pageWriters: writers } = settings;
+  const access = pageAccess({ isOn, workDir, namespace, writers, log });
+  // Whoever may write objects may write here.
+  const { caller } = pageAccess({ isOn, workDir, namespace, writers: settings.apiWriters, log });
+  serveProcessPages(health, { ...access, caller }, pages);
+  const page = (path: string, handler: HttpHandler) => health.route("GET", `/debug/${path}`, access.read(handler));
   page("problems", () => ({ json: { problems: listProblems(sources, store), ignored: listIgnored(sources) } }));
   page("configz", () => ({ json: { objects: store.all().filter(isOpen) } }));
   page("objects", status.page);
+  const { statuses, distributions } = status;
+  const generation = () => published.position;
+  page("object_rows", objectRowsPage(statuses, generation));
+  page(
+    "object",
+    objectDetailPage(statuses, (key) => ledger.present(key), published),
+  );
+  page("rejections", rejectionsPage(distributions));
+  page("recent", recentPage({ generation, ledger, statuses, distributions }));
   page("history", historyPage(ledger));
+  page("generations", generationsPage(ledger));
   page("generation", generationPage(ledger));
   page("diff", diffPage(ledger));
 }

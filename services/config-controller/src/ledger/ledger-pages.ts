@@ -8,14 +8,25 @@ import {
   type Json,
   jsonDifferences,
   type KubeObject,
+  writerOf,
 } from "@flotilla/model";
-import type { HttpHandler, HttpReply, HttpRequest } from "@flotilla/runtime";
+import { type HttpHandler, type HttpReply, type HttpRequest, type ListShape, listPage } from "@flotilla/runtime";
 import { ConfigError } from "../errors.ts";
 import { parseObjectName } from "../status/status-pages.ts";
 import { contentOf, manifestOf } from "../store/manifest-of.ts";
 import type { Ledger } from "./ledger.ts";
 import { isWithheld, type LedgerContent } from "./ledger-record.ts";
 import type { RecordSummary } from "./ledger-ring.ts";
+
+/** A generation with the first of its objects. */
+export interface GenerationSummary {
+  readonly generation: number;
+  readonly at: string;
+  /** Account that wrote it over the API; else the source, such as a directory; else the service itself. */
+  readonly by: string;
+  readonly changes: number;
+  readonly objects: RecordSummary["objects"];
+}
 
 interface ListedGeneration {
   readonly generation: number;
@@ -42,6 +53,39 @@ export function historyPage(ledger: Ledger): HttpHandler {
         .reverse()
         .map((one) => ({ ...one, objects: one.objects.slice(0, maxObjects) }));
       return { json: { generations } };
+    });
+}
+
+/** Oldest first. */
+export function listGenerations(ledger: Pick<Ledger, "history">): readonly GenerationSummary[] {
+  return joinParts(ledger.history()).map(({ objects, cause, ...one }) => ({
+    ...{ generation: one.generation, at: one.at, changes: one.changes, objects: objects.slice(0, maxObjects) },
+    by: writerOf(cause),
+  }));
+}
+
+const generationShape: ListShape<ListedGeneration> = {
+  columns: { generation: ({ generation }) => generation },
+  facets: {},
+  text: ({ generation, objects, by }) => [generation, by, ...objects.map(({ object }) => object)].join(" "),
+  sort: "-generation",
+  others: ["object"],
+};
+
+/** `?search=&object=&offset=&limit=`: the latest first. */
+export function generationsPage(ledger: Ledger): HttpHandler {
+  return ({ query }) =>
+    answer(async () => {
+      const wanted = objectOf(query);
+      const all = joinParts(ledger.history()).filter(
+        ({ objects }) => wanted === null || objects.some(({ object }) => object === wanted),
+      );
+      const page = listPage(all, generationShape, query);
+      if ("problem" in page) return { status: 400, json: { error: page.problem } };
+      const rows = page.rows.map(({ generation, at, cause, changes, objects }) => {
+        return { generation, at, by: writerOf(cause), changes, objects: objects.slice(0, maxObjects) };
+      });
+      return { json: { ...page, rows } };
     });
 }
 
@@ -124,12 +168,12 @@ function describe(object: ConfigKeyText, before: LedgerContent, after: LedgerCon
 }
 
 function contentsOf(before: LedgerContent, after: LedgerContent): Pick<ChangedObject, "before" | "after"> {
-  const [old, fresh] = [manifest(before), manifest(after)];
+  const [old, fresh] = [shownManifest(before), shownManifest(after)];
   return { ...(old !== undefined && { before: old }), ...(fresh !== undefined && { after: fresh }) };
 }
 
 /** Undefined where there was no object, or none that is kept. */
-function manifest(content: LedgerContent): KubeObject | undefined {
+export function shownManifest(content: LedgerContent): KubeObject | undefined {
   if (content === null || isWithheld(content)) return undefined;
   const { apiVersion, kind, metadata } = manifestOf(content);
   const { name, namespace, labels, annotations } = metadata;

@@ -84,7 +84,7 @@ export class Ledger {
     for (const record of records.filter(({ position }) => position <= last)) {
       for (const { key, before } of record.changes) {
         const text = configKeyText(key);
-        if (!changed.has(text)) changed.set(text, { before, after: this.#present(key) });
+        if (!changed.has(text)) changed.set(text, { before, after: this.present(key) });
       }
     }
     // How they were in the second: as they were before they changed next.
@@ -117,7 +117,8 @@ export class Ledger {
     return new Map([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #present(key: ConfigKey): LedgerContent {
+  /** As it is shown now: null where there is none. */
+  present(key: ConfigKey): LedgerContent {
     return shown(key, this.#options.published.get(key)?.config);
   }
 

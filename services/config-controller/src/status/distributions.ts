@@ -87,6 +87,21 @@ export class Distributions {
     return [...this.#reports.values()].flatMap(({ report }) => report.refusals);
   }
 
+  /** Proxies that have answered everything that their replica has applied, those that have not, and those that refuse something. */
+  fleet(): { readonly total: number; readonly synced: number; readonly sending: number; readonly rejected: number } {
+    const reports = [...this.#reports.values()].map(({ report }) => report);
+    const rejected = new Set(reports.flatMap(({ refusals }) => refusals.map(({ proxy }) => proxy))).size;
+    const count = (isMeant: (at: number, position: number) => boolean) =>
+      reports.reduce(
+        (sum, { answered, position }) =>
+          sum + answered.reduce((of, [at, proxies]) => of + (isMeant(at, position) ? proxies : 0), 0),
+        0,
+      );
+    const total = count(() => true);
+    const sending = count((at, position) => at < position);
+    return { total, sending, rejected, synced: Math.max(0, total - sending - rejected) };
+  }
+
   of(change: Change): ObjectDistribution {
     const reports = [...this.#reports.values()].map(({ report }) => report);
     const parts = reports.map((report) => reachOf(report, change));

@@ -139,11 +139,6 @@ export class ObjectStatuses {
     const analysed = this.#sources.analysis?.of(object) ?? [];
     const warnings = [...own, ...this.#warningsOf(object, inForce), ...beside, ...analysed];
     const { config, position, cause } = inForce;
-    const { epoch } = this.#sources.published;
-    // What service-controller has not read yet has come nowhere.
-    const effect = registryKinds.has(config.key.kind)
-      ? (this.#sources.progress.effectOf(position, epoch) ?? Number.POSITIVE_INFINITY)
-      : position;
     const source =
       config.provenance && [config.provenance.source, config.provenance.location].filter(Boolean).join(" ");
     return {
@@ -153,9 +148,25 @@ export class ObjectStatuses {
         ...{ generation: position, by: causeText(cause) },
         ...(source !== undefined && { source }),
         ...(config.generation !== undefined && { objectGeneration: config.generation }),
-        distribution: this.#sources.distributions.of({ object, position: effect, epoch }),
+        distribution: this.#distributionOf(inForce),
       },
     };
+  }
+
+  /** How far the object in force has come; undefined when none is. */
+  distributionOf(key: ConfigKey): ObjectDistribution | undefined {
+    const inForce = this.#sources.published.get(key);
+    return inForce && this.#distributionOf(inForce);
+  }
+
+  #distributionOf({ key, position }: PublishedObject): ObjectDistribution {
+    const { published, progress, distributions } = this.#sources;
+    const { epoch } = published;
+    // What service-controller has not read yet has come nowhere.
+    const effect = registryKinds.has(key.kind)
+      ? (progress.effectOf(position, epoch) ?? Number.POSITIVE_INFINITY)
+      : position;
+    return distributions.of({ object: configKeyText(key), position: effect, epoch });
   }
 
   #warningsOf(object: string, { config, position }: PublishedObject): readonly Finding[] {

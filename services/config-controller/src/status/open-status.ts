@@ -27,6 +27,8 @@ export type StatusFeed = Pick<StatusWriterOptions, "statusOf" | "hasReports" | "
 export interface RunningStatus {
   readonly page: HttpHandler;
   readonly feed: StatusFeed;
+  readonly statuses: ObjectStatuses;
+  readonly distributions: Distributions;
   /** What is refused may be different. */
   noteRefused(): void;
   /** Runs until `stop` fires. */
@@ -49,6 +51,7 @@ export function openStatus({
   const changed = new ChangedObjects({ published, distributions, refused });
   return {
     page: objectsPage(statuses, () => published.position),
+    ...{ statuses, distributions },
     feed: {
       statusOf: (object) => {
         const key = statusKey(object);

@@ -23,7 +23,7 @@ export function objectsPage(statuses: ObjectStatuses, generation: () => number):
 }
 
 /** Thousands of objects take a second: others have their turn meanwhile. */
-async function gather<T>(items: Iterable<T>): Promise<readonly T[]> {
+export async function gather<T>(items: Iterable<T>): Promise<readonly T[]> {
   const all: T[] = [];
   const timeSlice = new TimeSlice(sliceMs);
   for (const item of items) {

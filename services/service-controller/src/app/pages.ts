@@ -1,5 +1,5 @@
 /** The debug pages of service-controller, for callers who may see them. */
-import { pageAccess } from "@flotilla/auth";
+import { pageAccess, serveProcessPages } from "@flotilla/auth";
 import type { ClusterRegistries } from "@flotilla/registry";
 import type { HttpHandler } from "@flotilla/runtime";
 import { clustersPage, digestsPage, endpointsPage, instancesPage, servicesPage } from "../debug/registry-pages.ts";
@@ -14,12 +14,13 @@ export interface PageParts {
 }
 
 export function serveDebugPages(
-  { settings, health, log }: RegistryService,
+  { settings, health, log, pages }: RegistryService,
   { registry, inputs, problems }: PageParts,
 ): void {
-  const { debugAuth: isOn, workDir, systemNamespace: namespace } = settings;
-  const guarded = pageAccess({ isOn, workDir, namespace, log });
-  const page = (path: string, answer: HttpHandler) => health.route("GET", `/debug/${path}`, guarded(answer));
+  const { debugAuth: isOn, workDir, systemNamespace: namespace, pageWriters: writers } = settings;
+  const access = pageAccess({ isOn, workDir, namespace, writers, log });
+  serveProcessPages(health, access, pages);
+  const page = (path: string, answer: HttpHandler) => health.route("GET", `/debug/${path}`, access.read(answer));
   page("registryz", (request) => servicesPage(registry, request));
   page("endpointz", (request) => endpointsPage(registry, inputs.clusters(), Date.now(), request));
   page("instancesz", (request) => instancesPage(registry, request));

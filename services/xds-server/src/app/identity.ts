@@ -1,5 +1,7 @@
 /** Who this replica is, and how the callers of its ports prove who they are. */
 import {
+  type Authenticator,
+  operatorAudience,
   type PeerIdentity,
   peerIdentity,
   RevocationLists,
@@ -20,6 +22,8 @@ export interface Identity extends AsyncDisposable {
   readonly cluster: OwnCluster | undefined;
   /** A client certificate or a token, for an identity of this mesh. */
   readonly peers: PeerIdentity;
+  /** The same of the pages, which take the tokens of operators too. */
+  readonly pageCallers: Authenticator;
   /** From ca. */
   readonly certificate: OwnCertificate;
 }
@@ -38,6 +42,11 @@ export async function openIdentity(
     ...{ trustDomains, jwtRules, review, log, nowMs: Date.now },
     crls: () => revocations.crls,
   });
+  const { authenticator: pageCallers } = peerIdentity({
+    ...{ trustDomains, log, nowMs: Date.now },
+    jwtRules: jwtRules.map((rule) => ({ ...rule, audiences: [...rule.audiences, operatorAudience] })),
+    review: review && { ...review, audiences: [...audiences, operatorAudience] },
+  });
   const certificate = opened.use(
     keepOwnCertificate({
       ...{ settings, namespace, serviceAccount, port, log },
@@ -46,7 +55,7 @@ export async function openIdentity(
     }),
   );
   const owned = opened.move();
-  return { cluster, peers, certificate, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { cluster, peers, pageCallers, certificate, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /**

@@ -37,8 +37,8 @@ export function createObservers({ settings, metrics }: XdsService, options: Obse
   const { replica, mesh, identity, snapshot, flow, ingest, connected } = options;
   const { core, source } = mesh;
   const debug = createDebug({
-    ...{ core, source, store: snapshot.store, authenticator: identity.peers.authenticator, metrics },
-    ...{ ingest, connected, settings, version: manifest.version },
+    ...{ core, source, store: snapshot.store, authenticator: identity.pageCallers, metrics },
+    ...{ ingest, connected, settings, replica, version: manifest.version },
   });
   const distribution = new Distribution({
     ...{ replica, core, lastChange: debug.lastChange, nowMs: Date.now },

@@ -1,7 +1,8 @@
 /** Which debug pages are served, and to whom. */
-import { flag, list, text } from "@flotilla/runtime";
+import { flag, list, pageWriterSetting, text } from "@flotilla/runtime";
 
 export const debugSettings = {
+  ...pageWriterSetting,
   debugAuth: flag({
     env: "ENABLE_DEBUG_ENDPOINT_AUTH",
     default: true,

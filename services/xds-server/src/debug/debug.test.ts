@@ -55,7 +55,7 @@ const ingest = {
   changes: () => inputs.values(),
 };
 const debug: Debug = createDebug({
-  ...{ core, source, store, authenticator, settings, metrics, version: "1.2.3", ingest, connected },
+  ...{ core, source, store, authenticator, settings, metrics, replica: "pod-1", version: "1.2.3", ingest, connected },
 });
 source.listen(debug.changes);
 const server: TestServer = await startTestServer({

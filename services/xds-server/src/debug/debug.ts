@@ -11,11 +11,13 @@ import type { DebugAnswers } from "../serve/debug-answers.ts";
 import type { StreamObserver } from "../serve/stream-record.ts";
 import { ChangeLedger } from "./change-ledger.ts";
 import { explainPage } from "./explain.ts";
+import { fleetPage } from "./fleet-page.ts";
 import { createFleetStatus, type FleetStatus } from "./fleet-status.ts";
 import { declareMeshMetrics } from "./mesh-metrics.ts";
 import type { DebugPage } from "./page.ts";
 import { debugPages } from "./pages.ts";
 import { ResourceHistory } from "./resource-history.ts";
+import { resourcePages } from "./resource-pages.ts";
 import { findUnselected } from "./unselected.ts";
 import type { AccessRules } from "./viewer.ts";
 import { createDebugAnswers } from "./xds-answers.ts";
@@ -25,6 +27,8 @@ export interface DebugOptions {
   readonly store: SnapshotStore;
   readonly authenticator: Authenticator;
   readonly metrics: Metrics;
+  /** Pod or host name of this replica. */
+  readonly replica: string;
   /** Of this program. */
   readonly version: string;
   readonly source: Pick<CoreSource, "latest">;
@@ -74,6 +78,8 @@ export function createDebug(options: DebugOptions): Debug {
     [
       explainPage({ core, streams, fleet, ledger, history, position }),
       positionPage(core, position, () => source.latest),
+      fleetPage(fleet, options.replica),
+      ...resourcePages({ core, streams, fleet, history }),
     ],
     { allowUnsafe: settings.unsafePages },
   );

@@ -68,7 +68,8 @@ export function explainPage(sources: ExplainSources): DebugPage {
   };
 }
 
-const shortTypes: Readonly<Record<string, string>> = {
+/** What people call types → type URLs. */
+export const shortTypes: Readonly<Record<string, string>> = {
   cds: urls.cluster,
   lds: urls.listener,
   rds: urls.route,

@@ -24,11 +24,19 @@ export async function readSummaries(
   return new Map(found as readonly (readonly [string, ReplicaSummary])[]);
 }
 
+/** A proxy with the name of its replica, as far as it is reported; undefined for one that is connected here. */
+export interface PlacedProxy {
+  readonly replica: string | undefined;
+  readonly status: ProxyStatus;
+}
+
 export interface FleetStatus {
   /** Streams that only ask debug questions are no proxies. */
   own(): readonly ProxyStatus[];
   /** Every proxy once; without the store, those connected here. */
   all(): Promise<readonly ProxyStatus[]>;
+  /** The same with the replica that each is connected to; `undefined` stands for this one. */
+  byReplica(): Promise<readonly PlacedProxy[]>;
   /** The replica that a proxy which is not connected here connected to last. */
   elsewhere(proxy: string): Promise<ReplicaSummary | undefined>;
 }
@@ -45,14 +53,22 @@ export function createFleetStatus(
     if (!store.state.connected) return new Map();
     return new Map([...(await store.replicaParts())].map(([id, parts]) => [id, proxiesOf(parts)] as const));
   };
+  const placed = async (): Promise<readonly PlacedProxy[]> => {
+    const byProxy = new Map<string, PlacedProxy>();
+    // A proxy that moved is reported twice for a moment: its latest connection counts, ours before the others'.
+    for (const [replica, proxies] of await reported())
+      for (const status of proxies) keepLatest(byProxy, { replica, status });
+    for (const status of own()) byProxy.set(status.proxy, { replica: undefined, status });
+    return [...byProxy.values()];
+  };
   return {
     own,
-    all: async () => {
-      const byProxy = new Map<string, ProxyStatus>();
-      // A proxy that moved is reported twice for a moment: its latest connection counts, ours before the others'.
-      for (const proxies of (await reported()).values()) for (const status of proxies) keepLatest(byProxy, status);
-      for (const status of own()) byProxy.set(status.proxy, status);
-      return [...byProxy.values()];
+    all: async () => (await placed()).map(({ status }) => status),
+    byReplica: async () => {
+      const names = store.state.connected ? await readSummaries(store) : new Map<string, ReplicaSummary>();
+      return (await placed()).map(({ replica, status }) => {
+        return { status, replica: replica === undefined ? undefined : (names.get(replica)?.replica ?? replica) };
+      });
     },
     elsewhere: async (proxy) => {
       const connections = [...(await reported())].flatMap(([id, proxies]) =>
@@ -65,7 +81,7 @@ export function createFleetStatus(
   };
 }
 
-function keepLatest(byProxy: Map<string, ProxyStatus>, status: ProxyStatus): void {
-  const known = byProxy.get(status.proxy);
-  if (known === undefined || known.connectedAtMs < status.connectedAtMs) byProxy.set(status.proxy, status);
+function keepLatest(byProxy: Map<string, PlacedProxy>, one: PlacedProxy): void {
+  const known = byProxy.get(one.status.proxy)?.status;
+  if (known === undefined || known.connectedAtMs < one.status.connectedAtMs) byProxy.set(one.status.proxy, one);
 }

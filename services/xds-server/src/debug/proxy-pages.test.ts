@@ -50,7 +50,7 @@ const cases: readonly Case[] = [
 describe("a page about a proxy", () => {
   for (const { name, elsewhere, query, status, location, text } of cases)
     it(name, async () => {
-      const fleet = { own: () => [], all: async () => [], elsewhere: async () => elsewhere };
+      const fleet = { own: () => [], all: async () => [], byReplica: async () => [], elsewhere: async () => elsewhere };
       const question = { path: "config_dump", query: new URLSearchParams(query), viewer: everything };
       const reply = await aboutProxy({ streams: () => [], fleet }, question, () => ({ json: {} }));
       assert.ok("text" in reply);

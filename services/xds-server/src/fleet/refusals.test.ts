@@ -53,7 +53,16 @@ describe("the objects behind a refusal", () => {
       const { found } = refusals(lastChange);
       found.observer.rejected?.(stream, clusters, rejection("bad"), names);
       assert.deepEqual(found.list(), [
-        { proxy: "app.shop", typeUrl: clusters, resources: names, objects, message: "bad", position: 9, atMs: 77 },
+        {
+          proxy: "app.shop",
+          typeUrl: clusters,
+          resources: names,
+          objects,
+          message: "bad",
+          position: 9,
+          atMs: 77,
+          sinceMs: 77,
+        },
       ]);
     });
 });

@@ -20,6 +20,7 @@ interface Entry {
   readonly rejection: Rejection;
   readonly names: readonly string[];
   readonly atMs: number;
+  readonly sinceMs: number;
   reported: ProxyRefusal | undefined;
 }
 
@@ -39,7 +40,9 @@ export class Refusals {
   readonly observer: StreamObserver = {
     rejected: (stream, typeUrl, rejection, names) => {
       const atMs = this.#options.nowMs();
-      this.#entries.set(keyOf(stream, typeUrl), { stream, typeUrl, rejection, names, atMs, reported: undefined });
+      const key = keyOf(stream, typeUrl);
+      const sinceMs = this.#entries.get(key)?.sinceMs ?? atMs;
+      this.#entries.set(key, { stream, typeUrl, rejection, names, atMs, sinceMs, reported: undefined });
     },
     acknowledged: (stream, typeUrl) => {
       if (this.#entries.size > 0) this.#entries.delete(keyOf(stream, typeUrl));
@@ -56,7 +59,7 @@ export class Refusals {
     });
   }
 
-  #report({ stream, typeUrl, rejection, names, atMs }: Entry): ProxyRefusal {
+  #report({ stream, typeUrl, rejection, names, atMs, sinceMs }: Entry): ProxyRefusal {
     const resources = names.slice(0, maxNames);
     const { sent, acknowledged } = stream.types().get(typeUrl) ?? {};
     const [from, position] = [acknowledged?.position ?? 0, sent?.position ?? 0];
@@ -69,6 +72,7 @@ export class Refusals {
       message: shortened(rejection.message),
       position,
       atMs,
+      sinceMs,
     };
   }
 

@@ -140,6 +140,20 @@ module.exports = {
       to: { path: `^${generate}/`, pathNot: `^${generate}/(envoy|select|encode|patch|$1)/` },
     },
     {
+      name: "contract-alone",
+      comment: "packages/console/src/contract is shared by the page and its server: it holds types and imports nothing.",
+      severity: "error",
+      from: { path: "^packages/console/src/contract/" },
+      to: { pathNot: "^packages/console/src/contract/" },
+    },
+    {
+      name: "page-in-browsers",
+      comment: "The page runs in browsers: it knows the contract and libraries of packages/console, no other package and no Node.",
+      severity: "error",
+      from: { path: "^packages/console/src/page/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: "^packages/console/(src/(page|contract)/|node_modules/)|^node_modules/\\.pnpm/(preact|@preact|uplot|sigma|graphology|events)" },
+    },
+    {
       name: "test-only",
       comment: "testkit is for tests.",
       severity: "error",
@@ -151,6 +165,6 @@ module.exports = {
     doNotFollow: { path: "node_modules" },
     exclude: { path: "(^|/)src/gen/" },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"], extensions: [".ts", ".js", ".mjs", ".cjs", ".json"] },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"], extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json"] },
   },
 };

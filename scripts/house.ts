@@ -21,7 +21,7 @@ interface Figure {
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isProduct = (file: string) =>
   !/\.(test|fixture|conformance)\.ts$|\/gen\/|\/testing\/|\/node_modules\//.test(file) && !file.endsWith(".d.ts");
-const files = globSync("{packages,services}/*/src/**/*.ts", { cwd: root }).filter(isProduct).sort();
+const files = globSync("{packages,services}/*/src/**/*.{ts,tsx}", { cwd: root }).filter(isProduct).sort();
 const read = new Map(files.map((file) => [file, fileFigures(file, readFileSync(join(root, file), "utf8"))] as const));
 
 const lengths = [...read.values()].map(({ lines }) => lines).sort((a, b) => a - b);

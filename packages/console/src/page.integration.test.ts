@@ -1,0 +1,168 @@
+/** The page in a real Chromium, against a server that speaks the contract about a sample mesh of 2,000 services and 1,000 proxies. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser } from "playwright-core";
+import { builtPage } from "./built-page.ts";
+import { accessibilityProblems } from "./testing/accessibility.ts";
+import { launchChromium, openPage, signIn, skipWithoutChromium } from "./testing/browser.ts";
+import { ago, proxyName, type SampleMesh, sampleMesh } from "./testing/sample-mesh.ts";
+import { type SampleServer, serveSample } from "./testing/sample-server.ts";
+
+const token = "sample-token-1f0c6a4bd2";
+
+/** Each screen, with something that only it shows. */
+const screens: readonly { readonly path: string; readonly shows: string }[] = [
+  { path: "/", shows: "Control plane" },
+  { path: "/proxies", shows: "1–50 of 1,000 proxies" },
+  { path: `/proxies/${proxyName(3)}`, shows: "Only unique values for domains" },
+  {
+    path: `/proxies/${proxyName(1)}?show=outbound%7C8080%7C%7Cweb-0.shop.svc.cluster.local`,
+    shows: "settings of the mesh",
+  },
+  { path: `/proxies/${proxyName(1)}?tab=receipts`, shows: "Acknowledged generation" },
+  { path: `/proxies/${proxyName(1)}?tab=compare`, shows: "weightedClusters" },
+  { path: `/proxies/${proxyName(1)}?tab=facts`, shows: "INTERCEPTION_MODE" },
+];
+
+describe("the page", { skip: skipWithoutChromium }, () => {
+  const stack = new AsyncDisposableStack();
+  let [browser, server, mesh]: [Browser?, SampleServer?, SampleMesh?] = [];
+  before(async () => {
+    mesh = sampleMesh();
+    server = stack.use(await serveSample({ page: await builtPage(), mesh, token }));
+    browser = stack.use(await launchChromium());
+  });
+  after(() => stack.disposeAsync());
+  const parts = () => {
+    if (browser === undefined || server === undefined || mesh === undefined) throw new Error("not started");
+    return { browser, server, mesh };
+  };
+
+  it("signs in with a token that it keeps nowhere, and out again", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser);
+    const { page, context, faults } = window;
+    await page.goto(`${server.url}/proxies?q=web`);
+    await page.getByLabel("Token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("the token is not valid").waitFor();
+    await signIn(page, `${server.url}/proxies?q=web`, token);
+    assert.equal(new URL(page.url()).search, "?q=web", "the screen that was asked for");
+    const kept = await page.evaluate(
+      "JSON.stringify([{...localStorage}, {...sessionStorage}, location.href, document.cookie, document.body.outerHTML])",
+    );
+    assert.doesNotMatch(String(kept), new RegExp(token));
+    assert.equal(
+      (await context.cookies()).every(({ httpOnly, sameSite }) => httpOnly && sameSite === "Strict"),
+      true,
+    );
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").waitFor();
+    await page.reload();
+    await page.getByLabel("Token").waitFor();
+    assert.deepEqual(faults, []);
+  });
+
+  for (const scheme of ["light", "dark"] as const)
+    it(`opens each screen by its address, ${scheme}: axe-core finds nothing, the policy is kept`, async () => {
+      const { browser, server } = parts();
+      await using window = await openPage(browser, { scheme });
+      const { page, faults } = window;
+      await page.goto(server.url);
+      await page.getByLabel("Token").waitFor();
+      assert.deepEqual(await accessibilityProblems(page), []);
+      await signIn(page, server.url, token);
+      for (const { path, shows } of screens) {
+        await page.goto(`${server.url}${path}`);
+        await page.getByText(shows).first().waitFor();
+        assert.deepEqual(await accessibilityProblems(page), [], path);
+      }
+      assert.deepEqual(faults, []);
+    });
+
+  it("fits a telephone: nothing is wider than 390 pixels but tables, which scroll by themselves", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser, { width: 390 });
+    const { page } = window;
+    await signIn(page, server.url, token);
+    for (const { path, shows } of screens) {
+      await page.goto(`${server.url}${path}`);
+      await page.getByText(shows).first().waitFor();
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390, path);
+    }
+  });
+
+  it("has the server search, filter, sort and page, and the back button bring each state back", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, `${server.url}/proxies`, token);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByText("51–100 of 1,000").waitFor();
+    await page.getByLabel("state", { exact: true }).selectOption("rejected");
+    await page.getByText("11 proxies (1,000 in all)").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("shop");
+    await page.getByText(/^[1-9] (proxy|proxies) \(1,000 in all\)/).waitFor();
+    assert.match(page.url(), /\/proxies\?q=shop&state=rejected$/);
+    assert.match(server.asked.at(-1) ?? "", /search=shop.*state=rejected/);
+    await page.goBack();
+    await page.getByText("51–100 of 1,000").waitFor();
+    await page.goBack();
+    await page.getByText("1–50 of 1,000").waitFor();
+  });
+
+  it("is used by keys alone", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, `${server.url}/proxies?sort=-connectedAt`, token);
+    await page.getByRole("table").waitFor();
+    const links = page.locator("tbody th a");
+    for (const key of ["j", "j", "ArrowDown", "k"]) await page.keyboard.press(key);
+    const second = await links.nth(1).textContent();
+    assert.equal(await page.evaluate("document.activeElement.textContent"), second);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: second ?? "" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { level: 1, name: "Proxies" }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByRole("dialog").isVisible(), false);
+  });
+
+  it("shows what changes without being loaded again", async () => {
+    const { browser, server, mesh } = parts();
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, server.url, token);
+    await page.getByText("4,182").first().waitFor();
+    await page.evaluate("window.isTheSame = true");
+    mesh.generation++;
+    server.publish("generation", { generation: mesh.generation, at: ago(0), by: "test", changes: 1, objects: [] });
+    await page.getByText("4,183").first().waitFor();
+    assert.equal(await page.evaluate("window.isTheSame"), true);
+  });
+
+  it("keeps what it knows while the control plane is away, and goes on when it is back", async () => {
+    const { browser, server, mesh } = parts();
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, server.url, token);
+    await page.getByText("Control plane", { exact: true }).waitFor();
+    server.setAvailable(false);
+    await page.getByText("Control plane away").waitFor();
+    await page.getByText("config-controller gives no answer").waitFor();
+    await page.getByText("The last known state is shown").waitFor();
+    assert.equal(await page.getByText("xds-server-1").first().isVisible(), true);
+    mesh.generation += 10;
+    server.setAvailable(true);
+    await page.getByText("Live").waitFor();
+    await page
+      .getByText((4182 + (mesh.generation - 4182)).toLocaleString("en"))
+      .first()
+      .waitFor();
+    assert.equal(await page.getByText("Control plane away").count(), 0);
+  });
+});

@@ -1,0 +1,135 @@
+/**
+ * The answers that screens show. Each is kept by its path, so that going back shows it at once, and is fetched again when an event says that it changed,
+ * at most once in `refreshMs`. While a new answer is on its way the old one stays.
+ */
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { FetchJson, Problem } from "./fetch-json.ts";
+import type { Topic } from "./live-updates.ts";
+
+/** What is known of a path. */
+export interface Shown<T> {
+  /** The last answer; kept when a later request fails. */
+  readonly value: T | undefined;
+  /** Why the last request failed; undefined when it did not. */
+  readonly problem: Problem | undefined;
+  readonly isLoading: boolean;
+}
+
+export interface AnswersOptions {
+  readonly fetchJson: FetchJson;
+  /** Runs a function after a delay, in milliseconds; cancels it. */
+  readonly later: (run: () => void, ms: number) => () => void;
+  /** Milliseconds since any fixed point. */
+  readonly now: () => number;
+}
+
+export interface Answers {
+  /** The signal of a path; the first reader has it fetched. Call the result of `watch` when it is no longer shown. */
+  read<T>(path: string): ReadonlySignal<Shown<T>>;
+  /** While it is watched, changes of its topics fetch it again. */
+  watch(path: string, topics: readonly Topic[]): () => void;
+  /** Fetches what is shown of this topic; of undefined everything that is shown. The rest is fetched when it is shown again. */
+  invalidate(topic: Topic | undefined): void;
+  /** Forgets everything, as when another person signs in. */
+  clear(): void;
+}
+
+interface Entry {
+  readonly shown: ReturnType<typeof signal<Shown<unknown>>>;
+  readonly watchers: Set<readonly Topic[]>;
+  isStale: boolean;
+  running: AbortController | undefined;
+  fetchedAt: number;
+  cancelRefresh: (() => void) | undefined;
+}
+
+const refreshMs = 1000;
+const keptPaths = 60;
+
+/** An empty store. */
+export function createAnswers(options: AnswersOptions): Answers {
+  const entries = new Map<string, Entry>();
+  const entryOf = (path: string): Entry => {
+    const known = entries.get(path);
+    if (known !== undefined) return known;
+    const shown = signal<Shown<unknown>>({ value: undefined, problem: undefined, isLoading: true });
+    const entry: Entry = {
+      ...{ shown, watchers: new Set<readonly Topic[]>(), isStale: true, running: undefined },
+      ...{ fetchedAt: Number.NEGATIVE_INFINITY, cancelRefresh: undefined },
+    };
+    entries.set(path, entry);
+    evict(entries);
+    return entry;
+  };
+  return {
+    read: <T>(path: string) => entryOf(path).shown as ReadonlySignal<Shown<T>>,
+    watch(path, topics) {
+      const entry = entryOf(path);
+      // Moves to the end: what was shown last is evicted last.
+      entries.delete(path);
+      entries.set(path, entry);
+      entry.watchers.add(topics);
+      if (entry.isStale) void load(path, entry, options);
+      return () => {
+        entry.watchers.delete(topics);
+        if (entry.watchers.size > 0) return;
+        entry.cancelRefresh?.();
+        entry.cancelRefresh = undefined;
+        entry.running?.abort();
+      };
+    },
+    invalidate(topic) {
+      for (const [path, entry] of entries) {
+        const isShown = [...entry.watchers].some((topics) => topic === undefined || topics.includes(topic));
+        if (isShown) refresh(path, entry, options);
+        else if (entry.watchers.size === 0) entry.isStale = true;
+      }
+    },
+    clear() {
+      for (const { running, cancelRefresh } of entries.values()) {
+        running?.abort();
+        cancelRefresh?.();
+      }
+      entries.clear();
+    },
+  };
+}
+
+/** At once, or when `refreshMs` have passed since the last time. */
+function refresh(path: string, entry: Entry, options: AnswersOptions): void {
+  entry.isStale = true;
+  if (entry.cancelRefresh !== undefined) return;
+  const wait = Math.max(0, entry.fetchedAt + refreshMs - options.now());
+  entry.cancelRefresh = options.later(() => {
+    entry.cancelRefresh = undefined;
+    void load(path, entry, options);
+  }, wait);
+}
+
+async function load(path: string, entry: Entry, { fetchJson, now }: AnswersOptions): Promise<void> {
+  entry.running?.abort();
+  const running = new AbortController();
+  entry.running = running;
+  entry.isStale = false;
+  entry.fetchedAt = now();
+  entry.shown.value = { value: undefined, problem: undefined, ...entry.shown.value, isLoading: true };
+  try {
+    const answer = await fetchJson<unknown>(path, { stop: running.signal });
+    if (running.signal.aborted) return;
+    entry.shown.value = answer.ok
+      ? { value: answer.value, problem: undefined, isLoading: false }
+      : { value: entry.shown.value?.value, problem: answer.problem, isLoading: false };
+    if (!answer.ok) entry.isStale = true;
+  } catch (error) {
+    // Nobody waits for a request that was aborted; it is fetched when it is shown again.
+    if (!running.signal.aborted) throw error;
+    entry.isStale = true;
+  }
+}
+
+function evict(entries: Map<string, Entry>): void {
+  for (const [path, { watchers }] of entries) {
+    if (entries.size <= keptPaths) return;
+    if (watchers.size === 0) entries.delete(path);
+  }
+}

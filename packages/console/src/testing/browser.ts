@@ -1,0 +1,71 @@
+/** The system's Chromium for tests, driven by playwright-core. It is never downloaded: tests without one are skipped, with how to have them run. */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** The program; undefined where the system has none. */
+export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const given = env["CHROMIUM_BIN"];
+  if (given !== undefined && given !== "") return given;
+  return places.find((path) => existsSync(path));
+}
+
+/** Why tests with a browser are skipped, for node:test; false where there is one. */
+export const skipWithoutChromium: string | false =
+  findChromium() === undefined && "no Chromium: apt-get install chromium, or CHROMIUM_BIN=PROGRAM";
+
+const flags = [
+  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+  ...["--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"],
+];
+
+/** Starts it without a window. @throws Error when there is none */
+export async function launchChromium(): Promise<Browser & AsyncDisposable> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error("no Chromium: apt-get install chromium, or CHROMIUM_BIN=PROGRAM");
+  const browser = await chromium.launch({ executablePath, args: flags });
+  return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() });
+}
+
+/** A window with what went wrong in it: errors of scripts, refusals of the content security policy. */
+export interface WatchedPage extends AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly faults: readonly string[];
+}
+
+export interface PageOptions {
+  readonly scheme?: "light" | "dark";
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** Opens a window of a person of its own: no cookies, nothing kept. */
+export async function openPage(
+  browser: Browser,
+  { scheme = "light", width = 1280, height = 800 }: PageOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    colorScheme: scheme,
+    viewport: { width, height },
+    reducedMotion: "reduce",
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
+  page.on("console", (message) => {
+    // Answers of 401, 422 and 503 are part of what is tested; the browser logs each.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      faults.push(message.text());
+  });
+  return { page, context, faults, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Signs in with a token, on the screen that any address shows before. */
+export async function signIn(page: Page, url: string, token: string): Promise<void> {
+  await page.goto(url);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Screens" }).waitFor();
+}

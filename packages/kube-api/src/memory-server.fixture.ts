@@ -15,10 +15,14 @@ export interface MemoryServer extends AsyncDisposable {
 /** Answers single requests, and no watches. */
 export async function serveMemoryApi({ api }: MemoryApi): Promise<MemoryServer> {
   const answer = async (request: IncomingMessage): Promise<unknown> => {
-    const path = request.url ?? "";
-    if (request.method === "GET") return await api.get(path);
+    const [path = "", query] = (request.url ?? "").split("?");
+    if (request.method === "GET") return await api.get(request.url ?? "");
     if (request.method === "DELETE") return (await api.delete(path)) ? {} : undefined;
     const object: unknown = JSON.parse(await bodyOf(request));
+    if (request.method === "PATCH") {
+      const fieldManager = new URLSearchParams(query).get("fieldManager") ?? "";
+      return await api.apply(path, object, { fieldManager, force: true });
+    }
     return request.method === "POST" ? await api.create(path, object) : await api.replace(path, object);
   };
   const server = createServer((request, response) => {

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { answerPages } from "../answering-service.fixture.ts";
 import { recordRun } from "../recorded-run.fixture.ts";
 import { type CheckResult, checkCertificates, checkHost, checkReplicas, type HostFacts } from "./checks.ts";
-import { hostFacts } from "./gather.ts";
+import { certificateFacts, hostFacts, replicaFacts } from "./gather.ts";
 
 const host: HostFacts = {
   ...{ node: "v24.21.0", openFiles: 65_536, memoryBytes: 4 * 1024 ** 3, workDir: "/w", workDirProblem: undefined },
@@ -64,6 +64,66 @@ describe("flotilla check", () => {
     assert.equal(code, 3);
     const found = (JSON.parse(out) as readonly CheckResult[]).find(({ name }) => name === "ca");
     assert.deepEqual([found?.state, found?.detail], ["failed", "not ready: bus: waiting"]);
+  });
+
+  it("fails for a service that does not answer or whose page is no JSON, and leaves out what is not known", async () => {
+    await using broken = await answerPages(({ url }) => ({ body: url === "/ready" ? "<html>" : {} }));
+    await using sound = await answerPages(({ url }) =>
+      url === "/debug/caz" ? { status: 503, body: {} } : { body: { ready: true, version: "0.1.0", conditions: [] } },
+    );
+    const urls = [`ca=${sound.url}`, `webhook=${broken.url}`, "xds-server=http://127.0.0.1:1"];
+    const { code, out } = await recordRun(["check", ...urls.flatMap((url) => ["--url", url]), "-o", "json"]);
+    assert.equal(code, 3);
+    const found = new Map((JSON.parse(out) as readonly CheckResult[]).map((one) => [one.name, one]));
+    assert.deepEqual(
+      ["ca", "webhook", "xds-server"].map((name) => found.get(name)?.state),
+      ["ok", "failed", "failed"],
+    );
+    assert.match(`${found.get("webhook")?.detail}`, /does not answer at/);
+    assert.equal([...found.keys()].filter((name) => name.startsWith("certificate")).length, 0);
+  });
+
+  it("names the signing certificate and each root once, and replicas by their clocks", async () => {
+    const [root, signing] = [
+      { name: "root", daysLeft: 10, more: 1 },
+      { name: "signing", daysLeft: -1 },
+    ];
+    const facts = { ready: true, version: "0.1.0", conditions: [] };
+    await using service = await answerPages(({ url }) =>
+      url === "/debug/caz" ? { body: { signing, roots: [root, root] } } : { body: facts },
+    );
+    const connection = { workDir: "/none", url: [`ca=${service.url}`] };
+    assert.deepEqual(await certificateFacts(connection), [
+      { name: "signing", daysLeft: -1 },
+      { name: "root", daysLeft: 10 },
+    ]);
+    const [replica] = await replicaFacts(connection);
+    assert.deepEqual(
+      [replica?.name, replica?.url, replica?.version, replica?.detail],
+      ["ca", service.url, "0.1.0", ""],
+    );
+    assert.ok(Math.abs(replica?.clockAheadMs ?? Number.NaN) < 30_000);
+  });
+
+  it("asks nothing where nothing is recorded, and refuses an address that is none", async () => {
+    const workDir = mkdtempSync(join(tmpdir(), "check-"));
+    assert.deepEqual(await replicaFacts({ workDir, url: [] }), []);
+    rmSync(workDir, { recursive: true });
+    await assert.rejects(replicaFacts({ workDir, url: ["nothing"] }), { code: "CLI_USAGE" });
+    const { openFiles } = await hostFacts(workDir);
+    assert.ok(openFiles === undefined || openFiles > 0);
+  });
+
+  it("shows advice below what it is about, and counts", async () => {
+    await using service = await answerPages(({ url }) => {
+      if (url === "/debug/caz") return { body: { signing: null, roots: [{ name: "root", daysLeft: 1 }] } };
+      return { body: { ready: true, version: "0.0.1", conditions: [] } };
+    });
+    const { code, out } = await recordRun(["check", "--url", `ca=${service.url}`]);
+    assert.equal(code, 0);
+    assert.match(out, /^warning {2}versions: services 0\.0\.1, .*\n {9}use the program of the services' version$/m);
+    assert.doesNotMatch(out, /undefined/);
+    assert.match(out, /\n\n\d+ ok, [2-9] warnings, 0 failed\n$/);
   });
 
   it("looks at the nearest directory that is there", async () => {

@@ -1,5 +1,6 @@
 /** `flotilla demo`: the control plane, a sample mesh, real Envoys, and requests through them. */
 import { type FetchOptions, findServer, ServersError } from "@flotilla/servers";
+import { grpcTransport } from "@flotilla/xds/grpc";
 import type { demo as definition } from "../definitions/local.ts";
 import { Checks } from "../demo/checks.ts";
 import { fleetAddresses, startFleet } from "../demo/fleet.ts";
@@ -67,7 +68,8 @@ async function showMesh(
   { checks, mesh, controlPlane: { layout }, envoy }: Showing,
   owned: AsyncDisposableStack,
 ): Promise<void> {
-  if (envoy === undefined) return checkSimulated(checks, layout, mesh);
+  if (envoy === undefined)
+    return checkSimulated(checks, grpcTransport({ address: `127.0.0.1:${layout.ports.xds}` }), mesh);
   const fleet = owned.use(await startFleet(envoy, layout));
   await Promise.all([fleet.client.ready(20_000), fleet.server.ready(20_000)]);
   await checkTraffic(checks, fleet, mesh);

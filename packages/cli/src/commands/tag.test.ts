@@ -137,6 +137,22 @@ describe("flotilla tag remove", () => {
     assert.deepEqual([code, out, of("old")], [0, "old removed\n", undefined]);
   });
 
+  it("takes the right to write it away with it", async () => {
+    const labels = { "istio.io/rev": "own", "app.kubernetes.io/part-of": "flotilla" };
+    const memory = createMemoryApi({ [`${path}/own`]: { ...revision("own"), metadata: { labels } } });
+    await using server = await serveMemoryApi(memory);
+    const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/flotilla-revision-tag-canary";
+    const there: boolean[] = [];
+    for (const args of [
+      ["set", "canary", "--revision", "own"],
+      ["remove", "canary"],
+    ]) {
+      assert.equal((await recordRun(["tag", ...args, "--kubeconfig", server.kubeconfig])).code, 0);
+      there.push(memory.read(roles) !== undefined);
+    }
+    assert.deepEqual(there, [true, false]);
+  });
+
   it("keeps one that namespaces use, unless that is allowed", async () => {
     const kept = await tagCommand("remove", "prod");
     assert.equal(kept.code, 3);

@@ -34,6 +34,17 @@ describe("flotilla top", () => {
     assert.equal(JSON.parse(json.out)[0].proxies, 3);
   });
 
+  it("shows a replica that answers from the second reading on, without rates", async () => {
+    let requests = 0;
+    await using xds = await answerPages(() => {
+      requests++;
+      return requests === 1 ? { status: 503, body: {} } : { body: metricsAt(10) };
+    });
+    const { code, out } = await recordRun(["top", "--interval", "10ms", "--url", `xds-server=${xds.url}`]);
+    assert.equal(code, 0);
+    assert.match(out, /^xds-server +\S+ +100Mi /m);
+  });
+
   it("ends with 4 where nobody answers", async () => {
     const { code } = await recordRun(["top", "--interval", "10ms", "--url", "ca=http://127.0.0.1:1"]);
     assert.equal(code, 4);

@@ -16,16 +16,19 @@ import {
 } from "@flotilla/dataplane";
 import type { Layout } from "../layout.ts";
 import { paths } from "../layout.ts";
+import { clientProxy, type ProxyAddress } from "./requests.ts";
 
 export interface Fleet extends AsyncDisposable {
   readonly client: Envoy;
   readonly server: Envoy;
+  /** Where the client's proxy takes the calls of its workload, and the server's those of the mesh. */
+  readonly addresses: { readonly client: ProxyAddress; readonly server: ProxyAddress };
 }
 
 const namespace = "shop";
 
 const nodes = {
-  web: { name: "web", namespace, serviceAccount: "web", labels: { app: "web" }, address: "127.0.1.11" },
+  web: { name: "web", namespace, serviceAccount: "web", labels: { app: "web" }, address: clientProxy.host },
   reviews: {
     name: "reviews-v1",
     namespace,
@@ -42,12 +45,10 @@ const backends = [
   { name: "quotes", host: "127.0.1.23", port: 18080 },
 ] as const;
 
+const addresses = { client: clientProxy, server: { host: nodes.reviews.address, port: 18080 } };
+
 /** Where back ends and proxies listen. */
-export const fleetAddresses: readonly { readonly host: string; readonly port: number }[] = [
-  ...backends,
-  { host: nodes.reviews.address, port: 18080 },
-  { host: nodes.web.address, port: 8080 },
-];
+export const fleetAddresses: readonly ProxyAddress[] = [...backends, addresses.server, addresses.client];
 
 export async function startBackends(owned: AsyncDisposableStack): Promise<void> {
   for (const { name, host, port } of backends) owned.use(await startEchoServer(name, port, host));
@@ -59,7 +60,7 @@ export async function startFleet(binary: string, layout: Layout, delta = true): 
   try {
     await startBackends(owned);
     const [server, client] = [await start(nodes.reviews), await start(nodes.web)];
-    return { client, server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    return { client, server, addresses, [Symbol.asyncDispose]: () => owned.disposeAsync() };
   } catch (error) {
     await owned.disposeAsync();
     throw error;

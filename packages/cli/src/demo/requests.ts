@@ -2,8 +2,14 @@
 import { Agent, request } from "node:http";
 import type { EchoReply } from "@flotilla/dataplane";
 
+/** Where a proxy listens. */
+export interface ProxyAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** The client's proxy listens here for what its workload calls. */
-const clientProxy = { host: "127.0.1.11", port: 8080 } as const;
+export const clientProxy: ProxyAddress = { host: "127.0.1.11", port: 8080 };
 
 export interface Answer {
   readonly status: number;
@@ -17,7 +23,7 @@ export function call(
   host: string,
   headers: Readonly<Record<string, string>> = {},
   path = "/",
-  proxy: { readonly host: string; readonly port: number } = clientProxy,
+  proxy = clientProxy,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request({ ...proxy, path, agent, headers: { host, ...headers }, timeout: 5_000 }, (response) => {
@@ -35,8 +41,12 @@ export function call(
 }
 
 /** How many of `count` requests each version answered; other statuses count under `HTTP status`. */
-export async function countVersions(host: string, count: number): Promise<ReadonlyMap<string, number>> {
-  const answers = await Promise.all(Array.from({ length: count }, () => call(host)));
+export async function countVersions(
+  host: string,
+  count: number,
+  proxy = clientProxy,
+): Promise<ReadonlyMap<string, number>> {
+  const answers = await Promise.all(Array.from({ length: count }, () => call(host, {}, "/", proxy)));
   const counts = new Map<string, number>();
   for (const { status, reply } of answers) {
     const key = status === 200 ? (reply?.version ?? "?") : `HTTP ${status}`;

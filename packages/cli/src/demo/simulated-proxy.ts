@@ -2,15 +2,13 @@
 import { bytesToJson, create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { until } from "@flotilla/runtime";
-import { XdsClient } from "@flotilla/xds/client";
-import { grpcTransport } from "@flotilla/xds/grpc";
-import type { Layout } from "../layout.ts";
+import { type ClientTransport, XdsClient } from "@flotilla/xds/client";
 import { type Checks, expect } from "./checks.ts";
 import type { MeshFolder } from "./mesh-folder.ts";
 
 const route = "8080";
 
-export async function checkSimulated(checks: Checks, { ports }: Layout, mesh: MeshFolder): Promise<void> {
+export async function checkSimulated(checks: Checks, transport: ClientTransport, mesh: MeshFolder): Promise<void> {
   const stop = new AbortController();
   const metadata = {
     NAMESPACE: "shop",
@@ -20,8 +18,7 @@ export async function checkSimulated(checks: Checks, { ports }: Layout, mesh: Me
     CLUSTER_ID: "Kubernetes",
   };
   const client = new XdsClient({
-    form: "delta",
-    transport: grpcTransport({ address: `127.0.0.1:${ports.xds}` }),
+    ...{ form: "delta", transport },
     node: create(NodeSchema, { id: "sidecar~127.0.1.11~web.shop~shop.svc.cluster.local", metadata }),
     backoffMs: () => 200,
   });

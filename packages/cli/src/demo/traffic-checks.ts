@@ -3,13 +3,18 @@ import { get } from "node:http";
 import { binomialBounds, type Checks, expect } from "./checks.ts";
 import type { Fleet } from "./fleet.ts";
 import type { MeshFolder } from "./mesh-folder.ts";
-import { call, countVersions, formatCounts } from "./requests.ts";
+import { call, countVersions, formatCounts, type ProxyAddress } from "./requests.ts";
 
 const reviews = "reviews.shop.svc.cluster.local";
 
-export async function checkTraffic(checks: Checks, fleet: Fleet, mesh: MeshFolder): Promise<void> {
+type CheckedFleet = Pick<Fleet, "addresses"> & {
+  readonly [Name in "client" | "server"]: Pick<Fleet[Name], "name" | "stats">;
+};
+
+export async function checkTraffic(checks: Checks, fleet: CheckedFleet, mesh: MeshFolder): Promise<void> {
+  const { client: proxy, server: sidecar } = fleet.addresses;
   await checks.run("requests are split 90/10 by the VirtualService", async () => {
-    const counts = await countVersions(`${reviews}:8080`, 500);
+    const counts = await countVersions(`${reviews}:8080`, 500, proxy);
     const [low, high] = binomialBounds(500, 0.1);
     const second = counts.get("v2") ?? 0;
     expect(
@@ -19,7 +24,8 @@ export async function checkTraffic(checks: Checks, fleet: Fleet, mesh: MeshFolde
     return formatCounts(counts);
   });
   await checks.run("a header chooses the canary", async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => call(`${reviews}:8080`, { "x-canary": "yes" })));
+    const canary = () => call(`${reviews}:8080`, { "x-canary": "yes" }, "/", proxy);
+    const answers = await Promise.all(Array.from({ length: 20 }, canary));
     expect(
       answers.every(({ reply }) => reply?.version === "v2"),
       "some went elsewhere",
@@ -27,23 +33,23 @@ export async function checkTraffic(checks: Checks, fleet: Fleet, mesh: MeshFolde
     return "20 of 20 to v2";
   });
   await checks.run("a service outside of the mesh is reached by its host name", async () => {
-    const { status, reply } = await call("quotes.example.com:8080");
+    const { status, reply } = await call("quotes.example.com:8080", {}, "/", proxy);
     expect(status === 200 && reply?.version === "quotes", `HTTP ${status}`);
     return "200";
   });
   await checks.run("the sidecars speak mutual TLS with certificates from ca", async () => {
-    const caller = await callerSeenByV1();
+    const caller = await callerSeenByV1(proxy);
     expect(caller.includes("spiffe://cluster.local/ns/shop/sa/web"), `x-forwarded-client-cert is ${caller}`);
     return "v1 saw spiffe://cluster.local/ns/shop/sa/web";
   });
   await checks.run("plain text to the sidecar is refused in STRICT mode", async () => {
-    const outcome = await plainRequest("127.0.1.21", 18080);
+    const outcome = await plainRequest(sidecar);
     expect(outcome !== "answered", "it was answered");
     return outcome;
   });
   await checks.run("a changed file changes the route", async () => {
-    const ms = await switchTo("v2", mesh);
-    const counts = await countVersions(`${reviews}:8080`, 200);
+    const ms = await switchTo("v2", mesh, proxy);
+    const counts = await countVersions(`${reviews}:8080`, 200, proxy);
     expect(counts.get("v2") === 200, `${formatCounts(counts)}, want v2 200`);
     return `${formatCounts(counts)}; in effect after ${ms} ms`;
   });
@@ -57,17 +63,17 @@ export async function checkTraffic(checks: Checks, fleet: Fleet, mesh: MeshFolde
 }
 
 /** Asks v1 until one of its answers reports who it was called by. */
-async function callerSeenByV1(): Promise<string> {
+async function callerSeenByV1(proxy: ProxyAddress): Promise<string> {
   for (let i = 0; i < 50; i++) {
-    const { reply } = await call(`${reviews}:8080`);
+    const { reply } = await call(`${reviews}:8080`, {}, "/", proxy);
     if (reply?.version === "v1") return String(reply.headers["x-forwarded-client-cert"] ?? "missing");
   }
   throw new Error("no answer came from v1");
 }
 
-function plainRequest(host: string, port: number): Promise<string> {
+function plainRequest(sidecar: ProxyAddress): Promise<string> {
   return new Promise((resolve) => {
-    const request = get({ host, port, path: "/", timeout: 2_000 }, (response) => {
+    const request = get({ ...sidecar, path: "/", timeout: 2_000 }, (response) => {
       response.resume();
       resolve("answered");
     });
@@ -77,14 +83,14 @@ function plainRequest(host: string, port: number): Promise<string> {
 }
 
 /** Milliseconds from the file's writing until ten requests in a row followed it. */
-async function switchTo(version: string, mesh: MeshFolder): Promise<number> {
+async function switchTo(version: string, mesh: MeshFolder, proxy: ProxyAddress): Promise<number> {
   const started = performance.now();
   mesh.routeAllTo(version);
   let inARow = 0;
   let since = 0;
   while (inARow < 10) {
     if (performance.now() - started > 15_000) throw new Error(`not in effect within 15 s`);
-    const { reply } = await call(`${reviews}:8080`);
+    const { reply } = await call(`${reviews}:8080`, {}, "/", proxy);
     if (reply?.version === version) {
       if (inARow === 0) since = performance.now();
       inARow++;

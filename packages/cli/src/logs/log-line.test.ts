@@ -16,6 +16,19 @@ describe("lines of logs", () => {
     assert.equal(text, '00:00:01.000 WARN  ca    signed  name="a b"  count=2');
   });
 
+  it("have their time and level painted, but for levels that nobody knows", () => {
+    const painted = (level: string) =>
+      describeLogLine(line(level, 1, "x"), 2, (style, text) => `<${style} ${text.trim()}>`);
+    const styles = ["debug", "info", "warn", "error", "trace"].map((level) => painted(level).split(" ca  ")[0]);
+    assert.deepEqual(styles, [
+      "<dim 00:00:01.000> <dim DEBUG>",
+      "<dim 00:00:01.000> <cyan INFO>",
+      "<dim 00:00:01.000> <yellow WARN>",
+      "<dim 00:00:01.000> <red ERROR>",
+      "<dim 00:00:01.000> TRACE",
+    ]);
+  });
+
   it("show the stack of an error below, and other lines as they are", () => {
     const failed = line("error", 1, "failed", { error: { message: "no", stack: "Error: no\n  at x" } });
     assert.match(describeLogLine(failed, 2, plain), /ERROR ca {2}failed\n {21,}Error: no\n {21,} {2}at x$/);

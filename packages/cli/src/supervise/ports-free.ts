@@ -11,10 +11,8 @@ export interface Address {
 
 /** @throws CliError CLI_PORT_TAKEN naming the first port in use, its holder and the option that moves it */
 export async function portsFree(ports: Ports): Promise<void> {
-  // 0 is any free port.
-  const addresses = [...new Set(Object.values(ports))].flatMap((port) =>
-    port === 0 ? [] : [{ host: "127.0.0.1", port }],
-  );
+  // 0 is any free port, which can always be had.
+  const addresses = [...new Set(Object.values(ports))].map((port) => ({ host: "127.0.0.1", port }));
   await addressesFree(
     addresses,
     "end that process, or choose other ports with --xds-port PORT (the first of ten in a row)",

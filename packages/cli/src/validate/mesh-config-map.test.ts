@@ -43,6 +43,8 @@ describe("a ConfigMap of an installation", () => {
     ]);
     assert.equal(meshDocuments(map(data, "istio-canary"), "canary").length, 1);
     assert.deepEqual(meshDocuments(map(data), "canary"), []);
+    for (const mesh of [undefined, 7, { rootNamespace: "root" }, " \n"])
+      assert.deepEqual(meshDocuments(map({ mesh }), "default"), []);
     for (const other of [
       map(data, "istio-canary"),
       { ...map(data), kind: "Secret" },

@@ -229,6 +229,29 @@ export const clientLimits: readonly Limit[] = [
     ],
   },
   {
+    resource: "an object that is validated (15017, 15028, directories, the API server)",
+    bounds: [
+      inFile("packages/validation/src/aside/validation-thread.ts", "maxInlineLength", "bytes on the main thread"),
+      inFile("packages/validation/src/aside/validation-thread.ts", "maxWaitingLength", "bytes wait for the thread"),
+      inFile("packages/validation/src/aside/validation-thread.ts", "defaultTimeLimitMs", "ms in the thread"),
+    ],
+    effect:
+      "larger ones are validated in a thread, others are answered meanwhile; beyond the bounds refused with the reason",
+    test: [
+      "packages/validation/src/aside/validation-thread.test.ts",
+      "refuses an object while 64 MiB of others wait, and takes it once they are done",
+    ],
+  },
+  {
+    resource: "problems that are reported of one object",
+    bounds: [inFile("packages/validation/src/aside/validation-thread.ts", "maxReported", "problems")],
+    effect: "errors first; the rest is counted",
+    test: [
+      "packages/validation/src/aside/validation-thread.test.ts",
+      "are listed up to a thousand, errors first, and the rest is counted",
+    ],
+  },
+  {
     resource: "a regular expression of a user",
     bounds: [
       inFile("packages/validation/src/semantic/shared/text-match.ts", "maxExpressionLength", "characters"),

@@ -6,5 +6,6 @@ export const imagePrograms: readonly string[] = [
   "packages/cli/bin/flotilla.ts",
   "packages/cli/bin/set-up.ts",
   "packages/sources/bin/yaml-thread.ts",
+  "packages/validation/bin/validation-thread.ts",
   ...services.map((name) => `services/${name}/bin/main.ts`),
 ];

@@ -18,6 +18,8 @@ export interface Admission {
   kindOf(apiVersion: string, kind: string): KnownKind | undefined;
   /** Findings refuse the object. */
   check(object: KubeObject): readonly { readonly field: string; readonly reason: string }[];
+  /** Called where there is time to wait, before `check` of the same object: a large one is looked at aside. Undefined where that is not needed. */
+  prepare?(object: KubeObject): Promise<void> | undefined;
 }
 
 /** One document, accepted or refused; a refused one keeps what identifies the object it was meant to be. */
@@ -116,7 +118,9 @@ export async function readAhead(
     if (timeSlice.isDue) await timeSlice.yield();
     const parts: DocumentReading[] = [];
     for (const value of valuesOf(parsed)) {
-      parts.push(readValue(value, parsed, admission));
+      const read = readValue(value, parsed, admission);
+      for (const { candidate } of read.objects) if (candidate !== undefined) await admission.prepare?.(candidate);
+      parts.push(judged(read, admission));
       if (timeSlice.isDue) await timeSlice.yield();
     }
     documents.set(body, joined(parsed, parts));
@@ -134,7 +138,7 @@ function readDocument(body: string, admission: Admission): DocumentReading {
   const parsed = parseDocumentText(body);
   return joined(
     parsed,
-    valuesOf(parsed).map((value) => readValue(value, parsed, admission)),
+    valuesOf(parsed).map((value) => judged(readValue(value, parsed, admission), admission)),
   );
 }
 
@@ -142,7 +146,23 @@ function valuesOf(parsed: ParsedDocument): readonly unknown[] {
   return parsed.ok ? expandList(parsed.value) : [];
 }
 
-function readValue(value: unknown, parsed: ParsedDocument, admission: Admission): DocumentReading {
+/** An object whose form is right is a candidate until it is checked. */
+interface Unjudged extends Omit<DocumentReading, "objects"> {
+  readonly objects: readonly (ObjectReading & { readonly candidate?: KubeObject })[];
+}
+
+function judged({ objects, ...read }: Unjudged, admission: Admission): DocumentReading {
+  return {
+    ...read,
+    objects: objects.map(({ candidate, ...reading }) => {
+      if (candidate === undefined) return reading;
+      const findings = checked(candidate, admission);
+      return { ...reading, findings, ...(findings.length === 0 ? { object: candidate } : {}) };
+    }),
+  };
+}
+
+function readValue(value: unknown, parsed: ParsedDocument, admission: Admission): Unjudged {
   const line = parsed.ok ? parsed.line : 1;
   const ignored = foreignKindOf(value, admission);
   const objects = readObject(value, line, admission);
@@ -165,7 +185,7 @@ function foreignKindOf(value: unknown, admission: Admission): ForeignKind | unde
 }
 
 /** Nothing for an empty document and for kinds of no use here. */
-function readObject(value: unknown, line: number, admission: Admission): readonly ObjectReading[] {
+function readObject(value: unknown, line: number, admission: Admission): Unjudged["objects"] {
   if (value === null || value === undefined) return [];
   const hint = hintOf(value);
   const refuse = (field: string, reason: string, key?: ObjectKey): readonly ObjectReading[] => [
@@ -192,9 +212,7 @@ function readObject(value: unknown, line: number, admission: Admission): readonl
   const key: ObjectKey = { group: apiGroup(apiVersion), kind, namespace: own, name };
   const wrong = ["labels", "annotations"].find((field) => !isTextMap(ownValue(metadata, field)));
   if (wrong !== undefined) return refuse(`metadata.${wrong}`, "has a value that is no text; put it in quotes", key);
-  const object = normalized(value as unknown as KubeObject, own);
-  const findings = checked(object, admission);
-  return [{ line, key, hint, findings, ...(findings.length === 0 ? { object } : {}) }];
+  return [{ line, key, hint, findings: [], candidate: normalized(value as unknown as KubeObject, own) }];
 }
 
 /** A check that fails on an object no rule foresaw refuses that object alone. */

@@ -8,6 +8,7 @@ import { builtInDocuments, parseInjectionConfig } from "@flotilla/injection";
 import { defaultMeshConfig, noProxyConfigs } from "@flotilla/model";
 import { createMetrics, noopLogger } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
+import { ValidationThread } from "@flotilla/validation/aside";
 import { createInjectionHandler } from "./inject/answer.ts";
 import { declareMetrics } from "./metrics.ts";
 import { createRouter } from "./serve/router.ts";
@@ -38,7 +39,11 @@ it(`answers ${count} fuzzed reviews`, async () => {
       nowMs: () => 0,
     },
   });
-  const validate = createValidationHandler({ validate: createValidator(), log, metrics: metrics.validation });
+  await using thread = new ValidationThread();
+  const validate = createValidationHandler({
+    ...{ validate: createValidator(), log, metrics: metrics.validation },
+    validateAside: (object, json) => thread.validate({ json, at: ["request", "object"], object: { ...object } }),
+  });
   const answer = createRouter({ inject, validate, isReady: () => true, onHttpError: () => undefined, log });
   const random = randomOf(seed);
   for (let done = 0; done < count; done++) {

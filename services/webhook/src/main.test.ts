@@ -210,6 +210,25 @@ describe("/validate", () => {
     assert.match(response.warnings?.[0] ?? "", /^AuthorizationPolicy .*has no effect: it is for the waypoints/);
   });
 
+  it("answers others while it validates an object of a megabyte, and names what is wrong in it", async () => {
+    const http = Array.from({ length: 12_000 }, (_, at) => ({
+      match: [{ uri: { exact: `/${at}` } }],
+      route: [{ destination: { host: at === 11_000 ? "a b" : "web" } }],
+    }));
+    const routes = { apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "a" } };
+    const large = review({ ...routes, spec: { hosts: ["a.example"], http } }, { ...kind, kind: "VirtualService" });
+    const order: string[] = [];
+    const refused = ask("/validate", large).then(({ response }) => {
+      order.push("large");
+      return response;
+    });
+    // The body has arrived when connections that begin later are answered.
+    await ask("/validate", review(entry({ hosts: ["a.example"] }), kind));
+    order.push("small");
+    assert.match((await refused).status?.message ?? "", /^configuration is invalid: spec\.http\[11000\]\.route\[0\]/);
+    assert.deepEqual(order, ["small", "large"]);
+  });
+
   it("refuses a kind that nobody knows", async () => {
     const { response } = await ask("/validate", review({}, { group: "example.com", version: "v1", kind: "Thing" }));
     assert.equal(response.status?.message, "unrecognized type example.com/v1 Thing");

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pageAccess, serveProcessPages } from "@flotilla/auth";
 import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { type Logger, startService } from "@flotilla/runtime";
+import { ValidationThread } from "@flotilla/validation/aside";
 import manifest from "../package.json" with { type: "json" };
 import { createAnswer, followInjection } from "./app/answer.ts";
 import { followMesh } from "./app/follow-mesh.ts";
@@ -53,7 +54,8 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
   const injection = followInjection(service, metrics);
   const kubelets = new KubeletVersions(settings);
   const served = new ServedObjects(() => mesh.mesh);
-  const answer = createAnswer(service, { mesh, reviews, served, kubelets, injection, metrics });
+  await using thread = new ValidationThread({ served, patchValues: true });
+  const answer = createAnswer(service, { mesh, reviews, served, kubelets, injection, thread, metrics });
   await service.runParts([
     injection.following,
     followMesh(service, { mesh, reviews, served }),

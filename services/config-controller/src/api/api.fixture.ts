@@ -2,6 +2,7 @@
 import { connectBus } from "@flotilla/bus";
 import { noopLogger } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
+import { ValidationThread } from "@flotilla/validation/aside";
 import { ConfigTable } from "../store/config-table.ts";
 import { type DurableStore, openDurableStore } from "../store/durable/durable-store.ts";
 import { layeredStore } from "../store/layered-store.ts";
@@ -47,9 +48,11 @@ export async function openTestApi(keptEvents = 1_000, access: Access = async () 
   const history = new EventHistory(durable, keptEvents);
   const files = new ConfigTable();
   const validate = createValidator();
+  const thread = new ValidationThread();
   const objects = new Objects({
     durable,
     validate: (object) => validate({ ...object }),
+    thread,
     hiddenBy: (key) => (files.has(key) ? "file:mesh" : undefined),
     randomName: () => "x7",
   });
@@ -88,6 +91,7 @@ export async function openTestApi(keptEvents = 1_000, access: Access = async () 
     },
     [Symbol.asyncDispose]: async () => {
       history[Symbol.dispose]();
+      await thread[Symbol.asyncDispose]();
       await bus[Symbol.asyncDispose]();
     },
   };

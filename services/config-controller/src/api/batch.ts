@@ -26,9 +26,10 @@ export async function applyAll(
 ): Promise<ObjectReply> {
   const { entries, ignored } = withoutForeign(itemsOf(body));
   const paths = located(entries, application.namespace);
-  const written = await durable.transact(
-    (draft) => forEach(entries, ({ item }, index) => objects.apply(draft, at(paths, index), item, application)),
-    { dryRun },
+  const written = await objects.transact(
+    (draft, validate) =>
+      forEach(entries, ({ item }, index) => objects.apply(draft, at(paths, index), item, { ...application, validate })),
+    dryRun,
   );
   const results = written.map(({ config, result, warnings }: Written, index) => ({
     result,

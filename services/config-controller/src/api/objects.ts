@@ -4,6 +4,7 @@ import type { Draft } from "../store/durable/draft.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { manifestOf } from "../store/manifest-of.ts";
 import { ApiError } from "./api-error.ts";
+import { type Judging, transactJudged } from "./judged-transaction.ts";
 import { type Admitted, admit, type Validate } from "./manifest.ts";
 import { applyJsonPatch, applyMergePatch } from "./patches.ts";
 import type { ResourcePath } from "./resource-path.ts";
@@ -13,6 +14,8 @@ import { type Application, appliedPrefix, applyServerSide, withoutMemory } from 
 export interface ObjectsOptions {
   readonly durable: DurableStore;
   readonly validate: Validate;
+  /** Validates large objects. */
+  readonly thread: Judging["thread"];
   /** Which other source's object of the key is in force in place of ours. */
   readonly hiddenBy: (key: ConfigKey) => string | undefined;
   readonly randomName: () => string;
@@ -63,21 +66,18 @@ export class Objects {
   async create(path: ResourcePath, body: unknown, dryRun: boolean): Promise<ObjectReply> {
     if (path.name !== undefined) throw new ApiError(405, "MethodNotAllowed", "objects are created in their collection");
     const named = this.#withName(body);
-    const written = await this.#options.durable.transact(
-      (draft) => this.#create(draft, admit(named, path, this.#options.validate)),
-      { dryRun },
-    );
+    const written = await this.transact((draft, validate) => this.#create(draft, admit(named, path, validate)), dryRun);
     return { ...this.#reply(path, written), status: 201 };
   }
 
   async update(path: ResourcePath, name: string, body: unknown, dryRun: boolean): Promise<ObjectReply> {
-    const write = (draft: Draft) => {
-      const admitted = admit(body, { ...path, name }, this.#options.validate);
+    const write = (draft: Draft, validate: Validate) => {
+      const admitted = admit(body, { ...path, name }, validate);
       const current = draft.get(admitted.config.key);
       if (current === undefined) throw notFound(path, name);
       return this.#store(draft, path, current, admitted);
     };
-    return this.#reply(path, await this.#options.durable.transact(write, { dryRun }));
+    return this.#reply(path, await this.transact(write, dryRun));
   }
 
   async patch(
@@ -87,18 +87,15 @@ export class Objects {
     dryRun: boolean,
   ): Promise<ObjectReply> {
     let isNew = false;
-    const written = await this.#options.durable.transact(
-      (draft) => {
-        const current = draft.get(keyOf(path, name));
-        isNew = current === undefined;
-        if (patch.type === "apply") return this.apply(draft, { ...path, name }, patch.body, patch);
-        if (current === undefined) throw notFound(path, name);
-        const before = shown(current, path.apiVersion);
-        const edited = patch.type === "json" ? applyJsonPatch(before, patch.body) : applyMergePatch(before, patch.body);
-        return this.#store(draft, path, current, admit(edited, { ...path, name }, this.#options.validate));
-      },
-      { dryRun },
-    );
+    const written = await this.transact((draft, validate) => {
+      const current = draft.get(keyOf(path, name));
+      isNew = current === undefined;
+      if (patch.type === "apply") return this.apply(draft, { ...path, name }, patch.body, { ...patch, validate });
+      if (current === undefined) throw notFound(path, name);
+      const before = shown(current, path.apiVersion);
+      const edited = patch.type === "json" ? applyJsonPatch(before, patch.body) : applyMergePatch(before, patch.body);
+      return this.#store(draft, path, current, admit(edited, { ...path, name }, validate));
+    }, dryRun);
     return { ...this.#reply(path, written), status: isNew ? 201 : 200 };
   }
 
@@ -133,14 +130,18 @@ export class Objects {
     return { status: 200, body: { apiVersion: path.apiVersion, kind: `${path.kind.kind}List`, metadata, items } };
   }
 
+  /** For all that `write` does, with the objects that it validates: see `transactJudged`. */
+  transact<T>(write: (draft: Draft, validate: Validate) => T, dryRun: boolean): Promise<T> {
+    return transactJudged(this.#options, write, dryRun);
+  }
+
   /** Creates the object or brings it to what is wanted, within a transaction. */
   apply(
     draft: Draft,
     path: ResourcePath & { readonly name: string },
     body: unknown,
-    application: Application,
+    { validate, ...application }: Application & { readonly validate: Validate },
   ): Written {
-    const { validate } = this.#options;
     // Judged as it will be, not as it is sent: a part may be wanted by somebody else.
     const wanted = toObject(body, path);
     const current = draft.get(keyOf(path, path.name));

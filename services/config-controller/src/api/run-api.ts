@@ -8,6 +8,7 @@ import type { ConfigStore } from "@flotilla/model";
 import { patchValueProblem } from "@flotilla/proto/patch-values";
 import { type FailingWork, type Health, keepRunning, keepTrying, type Logger, orAborted } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
+import { ValidationThread } from "@flotilla/validation/aside";
 import manifest from "../../package.json" with { type: "json" };
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { compareStored } from "../store/durable/compare-stored.ts";
@@ -21,7 +22,7 @@ import { followCertificate, type KeyPair, serviceAccount } from "./certificate.t
 import { EventHistory } from "./event-history.ts";
 import { type ApiServer, serveApi } from "./https-server.ts";
 import { Objects } from "./objects.ts";
-import { type ApiMetrics, observed } from "./observe.ts";
+import { type ApiMetrics, observed, type Route } from "./observe.ts";
 import { createRouter } from "./router.ts";
 import { SignedValues } from "./signed-values.ts";
 
@@ -129,7 +130,8 @@ export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<vo
 async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   const { settings, certificate, durable, health, log } = options;
   using history = new EventHistory(durable, keptEvents);
-  const answer = observed(createRoute(options, history), {
+  await using thread = new ValidationThread({ patchValues: true });
+  const answer = observed(createRoute(options, history, thread), {
     metrics: options.metrics,
     log,
     nowMs: () => performance.now(),
@@ -163,11 +165,16 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   await Promise.all([serving(), following]);
 }
 
-function createRoute({ settings, durable, view, order, log }: ApiOptions, history: EventHistory) {
+function createRoute(
+  { settings, durable, view, order, log }: ApiOptions,
+  history: EventHistory,
+  thread: ValidationThread,
+): Route {
   const validate = createValidator({ patchValue: () => patchValueProblem });
   const objects = new Objects({
     durable,
     validate: (object) => validate({ ...object }),
+    thread,
     hiddenBy: (key) => view.hiddenBy(storeName, key),
     randomName: () => randomUUID().slice(0, 5),
   });

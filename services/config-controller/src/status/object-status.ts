@@ -13,7 +13,8 @@ import {
   type ServiceProgress,
 } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
-import { createValidator } from "@flotilla/validation";
+import { createValidator, type Problem } from "@flotilla/validation";
+import { maxInlineLength, ValidationThread } from "@flotilla/validation/aside";
 import type { Conflict } from "../aggregate/aggregate-store.ts";
 import type { PublishedConfig, PublishedObject } from "../follow/published-config.ts";
 import { manifestOf } from "../store/manifest-of.ts";
@@ -79,11 +80,24 @@ export function statusKey(text: string): ConfigKey | undefined {
 export class ObjectStatuses {
   readonly #sources: StatusSources;
   readonly #validate = createValidator();
+  readonly #thread = new ValidationThread();
   /** By object and generation: the meaning of an object does not change while it does not. */
   readonly #warnings = new Map<string, { readonly position: number; readonly found: readonly Finding[] }>();
 
   constructor(sources: StatusSources) {
     this.#sources = sources;
+  }
+
+  /** Large objects are validated aside: to be waited for before `of` the same object. */
+  async prepare(key: ConfigKey): Promise<void> {
+    const inForce = this.#sources.published.get(key);
+    if (inForce === undefined || this.#knownWarnings(configKeyText(key), inForce) !== undefined) return;
+    const manifest = istioManifest(inForce.config);
+    if (manifest === undefined) return;
+    const json = JSON.stringify(manifest);
+    if (json.length <= maxInlineLength) return;
+    const found = await this.#thread.validate({ json, object: { ...manifest } });
+    this.#noteWarnings(configKeyText(key), inForce, warningsOf(found));
   }
 
   /** Undefined when nobody has reported such an object. */
@@ -94,6 +108,12 @@ export class ObjectStatuses {
     const inForce = published.get(key);
     if (inForce === undefined && wrong.length === 0) return undefined;
     return this.#statusOf(text, inForce, wrong, this.#doubts().get(text) ?? []);
+  }
+
+  /** Keys of the objects in force that are wanted. */
+  *keys(isWanted: (object: string) => boolean): Generator<ConfigKey> {
+    for (const { key } of this.#sources.published.all((one) => hasStatus(one) && isWanted(configKeyText(one))))
+      yield key;
   }
 
   /** Of all objects that are wanted, refused ones included. */
@@ -169,24 +189,34 @@ export class ObjectStatuses {
     return distributions.of({ object: configKeyText(key), position: effect, epoch });
   }
 
-  #warningsOf(object: string, { config, position }: PublishedObject): readonly Finding[] {
-    const known = this.#warnings.get(object);
-    if (known?.position === position) return known.found;
-    // Objects that are gone leave theirs behind.
-    if (this.#warnings.size > maxWarnings) this.#warnings.clear();
-    const found = this.#findWarnings(config);
-    this.#warnings.set(object, { position, found });
+  #warningsOf(object: string, inForce: PublishedObject): readonly Finding[] {
+    const known = this.#knownWarnings(object, inForce);
+    if (known !== undefined) return known;
+    const manifest = istioManifest(inForce.config);
+    const found = manifest === undefined ? [] : warningsOf(this.#validate({ ...manifest }));
+    this.#noteWarnings(object, inForce, found);
     return found;
   }
 
-  #findWarnings(config: Config): readonly Finding[] {
-    const row = kindNamed(config.key.kind);
-    if (row === undefined || !isIstioKind(row)) return [];
-    const manifest = manifestOf(config, apiVersionOf(row));
-    return this.#validate({ ...manifest })
-      .filter(({ severity }) => severity === "warning")
-      .map(({ field, reason }) => ({ field, reason }));
+  #knownWarnings(object: string, { position }: PublishedObject): readonly Finding[] | undefined {
+    const known = this.#warnings.get(object);
+    return known?.position === position ? known.found : undefined;
   }
+
+  #noteWarnings(object: string, { position }: PublishedObject, found: readonly Finding[]): void {
+    // Objects that are gone leave theirs behind.
+    if (this.#warnings.size > maxWarnings) this.#warnings.clear();
+    this.#warnings.set(object, { position, found });
+  }
+}
+
+function istioManifest(config: Config): ReturnType<typeof manifestOf> | undefined {
+  const row = kindNamed(config.key.kind);
+  return row === undefined || !isIstioKind(row) ? undefined : manifestOf(config, apiVersionOf(row));
+}
+
+function warningsOf(problems: readonly Problem[]): readonly Finding[] {
+  return problems.filter(({ severity }) => severity === "warning").map(({ field, reason }) => ({ field, reason }));
 }
 
 const maxSteps = 1_000;

@@ -53,8 +53,9 @@ export function openStatus({
     page: objectsPage(statuses, () => published.position),
     ...{ statuses, distributions },
     feed: {
-      statusOf: (object) => {
+      statusOf: async (object) => {
         const key = statusKey(object);
+        if (key !== undefined) await statuses.prepare(key);
         return key && statuses.of(key);
       },
       hasReports: () => distributions.hasReports,

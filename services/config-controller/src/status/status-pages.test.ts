@@ -58,6 +58,8 @@ describe("an object is settled", () => {
 describe("the page of objects", () => {
   const all = [status("VirtualService/shop/a"), status("VirtualService/bank/b", { state: "refused" })];
   const statuses = {
+    keys: () => [],
+    prepare: async () => undefined,
     all: function* (isWanted: (object: string) => boolean) {
       yield* all.filter(({ object }) => isWanted(object));
     },
@@ -92,7 +94,7 @@ describe("the page of objects", () => {
   });
 
   it("hides no error of another kind", async () => {
-    const broken = { of: () => assert.fail("broken") } as unknown as ObjectStatuses;
+    const broken = { prepare: async () => undefined, of: () => assert.fail("broken") } as unknown as ObjectStatuses;
     await assert.rejects(
       async () => objectsPage(broken, () => 1)({ query: new URLSearchParams("object=vs/a.b") } as never),
       /broken/,

@@ -3,7 +3,7 @@
 import { type Kind, kinds } from "@flotilla/kinds";
 import { type ConfigKey, configKeyText } from "@flotilla/model";
 import { meshConfigKey, meshNetworksKey } from "@flotilla/registry/config";
-import { type HttpHandler, TimeSlice } from "@flotilla/runtime";
+import { type HttpHandler, type HttpReply, TimeSlice } from "@flotilla/runtime";
 import { ConfigError } from "../errors.ts";
 import { type ObjectStatus, type ObjectStatuses, statusKey } from "./object-status.ts";
 
@@ -16,6 +16,7 @@ export function objectsPage(statuses: ObjectStatuses, generation: () => number):
     if (name !== null) return oneObject(statuses, name);
     const namespace = query.get("namespace");
     const isWanted = (object: string) => namespace === null || statusKey(object)?.namespace === namespace;
+    for (const key of await gather(statuses.keys(isWanted))) await statuses.prepare(key);
     const all = await gather(statuses.all(isWanted));
     const shown = query.get("open") === "true" ? all.filter((status) => !isSettled(status)) : all;
     return { json: { generation: generation(), total: all.length, objects: shown } };
@@ -33,9 +34,10 @@ export async function gather<T>(items: Iterable<T>): Promise<readonly T[]> {
   return all;
 }
 
-function oneObject(statuses: ObjectStatuses, name: string): ReturnType<HttpHandler> {
+async function oneObject(statuses: ObjectStatuses, name: string): Promise<HttpReply> {
   try {
     const key = parseObjectName(name);
+    await statuses.prepare(key);
     const status = statuses.of(key);
     if (status !== undefined) return { json: status };
     return { status: 404, json: { error: `there is no ${configKeyText(key)}` } };

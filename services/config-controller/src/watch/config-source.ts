@@ -12,7 +12,8 @@ import {
   type SourceChange,
   type SourceProblem,
 } from "@flotilla/sources";
-import { createValidator } from "@flotilla/validation";
+import { createValidator, type Problem } from "@flotilla/validation";
+import { maxInlineLength, ValidationThread } from "@flotilla/validation/aside";
 
 /** What was written together. The first group of a source is everything it has. */
 export interface ConfigGroup {
@@ -106,6 +107,9 @@ function configChange(change: SourceChange, revision: string): readonly ConfigCh
 /** What a directory may hold: configuration that fits its schema and makes sense, and kinds of no concern here. */
 export function configAdmission(): Admission {
   const validate = createValidator();
+  const thread = new ValidationThread();
+  /** Of large objects, until they are checked. */
+  const verdicts = new WeakMap<KubeObject, readonly Problem[]>();
   return {
     kindOf(apiVersion, kind) {
       const row = kindOf({ apiVersion, kind });
@@ -114,8 +118,13 @@ export function configAdmission(): Admission {
       if (configKind(apiVersion, kind) !== undefined) return { namespaced: row.namespaced, wanted: true };
       return { namespaced: row.namespaced, wanted: false, isForeign };
     },
+    prepare(object) {
+      const json = JSON.stringify(object);
+      if (json.length <= maxInlineLength) return undefined;
+      return thread.validate({ json, object: { ...object } }).then((found) => void verdicts.set(object, found));
+    },
     check: (object) =>
-      validate({ ...object }).flatMap(({ field, reason, severity }) =>
+      (verdicts.get(object) ?? validate({ ...object })).flatMap(({ field, reason, severity }) =>
         severity === "error" ? [{ field, reason }] : [],
       ),
   };

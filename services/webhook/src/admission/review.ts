@@ -14,6 +14,8 @@ export interface AdmissionRequest {
   readonly dryRun: boolean;
   /** Absent in a DELETE. */
   readonly object: KubeObject | undefined;
+  /** The review that it was read from. */
+  readonly body?: Uint8Array;
 }
 
 export interface AdmissionAnswer {
@@ -52,6 +54,7 @@ export function parseReview(body: Uint8Array): AdmissionReview {
       operation: textOf(request, "operation"),
       dryRun: request["dryRun"] === true,
       object: isObject(object) ? (object as unknown as KubeObject) : undefined,
+      body,
     },
   };
 }

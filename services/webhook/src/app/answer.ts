@@ -1,6 +1,7 @@
 /** What an admission request is answered from: the injection configuration, the mesh, the rules of validation. */
 import { type InjectionConfigSource, injectionConfigSource, valueOverrides } from "@flotilla/injection";
 import { createValidator, isEnvoyFilter } from "@flotilla/validation";
+import { maxInlineLength, type ValidationThread } from "@flotilla/validation/aside";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import { createInjectionHandler } from "../inject/answer.ts";
 import type { WebhookMetrics } from "../metrics.ts";
@@ -41,12 +42,13 @@ export interface AnswerParts {
   readonly served: ServedObjects;
   readonly kubelets: KubeletVersions;
   readonly injection: InjectionConfigSource;
+  readonly thread: ValidationThread;
   readonly metrics: WebhookMetrics;
 }
 
 export function createAnswer(
   { settings, health, log }: WebhookService,
-  { mesh, reviews, served, kubelets, injection, metrics }: AnswerParts,
+  { mesh, reviews, served, kubelets, injection, thread, metrics }: AnswerParts,
 ): ReturnType<typeof createRouter> {
   const { revision, platform, compliancePolicy } = settings;
   const inject = createInjectionHandler({
@@ -65,15 +67,18 @@ export function createAnswer(
   const envoy = new EnvoyValues(log.child({ part: "validate" }));
   const judge = createValidationHandler({
     validate: createValidator({ patchValue: () => envoy.check, served }),
+    validateAside: (object, json) => thread.validate({ json, at: ["request", "object"], object: { ...object } }),
     log: log.child({ part: "validate" }),
     metrics: metrics.validation,
     review: (object) => reviews.warningsOf(object),
     concerns: served.concerns,
   });
-  const validate = (request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> =>
-    request.object !== undefined && isEnvoyFilter(request.object) && envoy.check === undefined
-      ? envoy.load().then(() => judge(request))
-      : judge(request);
+  const validate = async (request: AdmissionRequest): Promise<AdmissionAnswer> => {
+    const { object, body } = request;
+    const isInline = body === undefined || body.byteLength <= maxInlineLength;
+    if (isInline && object !== undefined && isEnvoyFilter(object)) await envoy.load();
+    return judge(request);
+  };
   const isReady = () => health.readiness.report().ready;
   const onHttpError = (status: number): void => metrics.httpErrors.add(1, { status });
   return createRouter({ inject, validate, isReady, onHttpError, log });

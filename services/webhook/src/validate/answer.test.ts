@@ -11,26 +11,27 @@ const object = {
   ...{ apiVersion: "networking.istio.io/v1", kind: "VirtualService" },
   ...{ metadata: { name: "a", namespace: "shop" }, spec: { hosts: ["a"] } },
 };
+const validateAside = async (): Promise<never> => assert.fail("no small review is validated aside");
 const problem = (field: string, severity: Problem["severity"]): Problem => ({ field, reason: "is wrong", severity });
 const request = { uid: "u", kind, namespace: "shop", name: "a", operation: "CREATE", dryRun: false, object };
 
 type Labels = Readonly<Record<"resource" | "version", string | number>> & { readonly reason?: string | number };
 
-function ask(more: Partial<AdmissionRequest>, ...problems: readonly Problem[]) {
+async function ask(more: Partial<AdmissionRequest>, ...problems: readonly Problem[]) {
   const counted: string[] = [];
   const counter = (name: string) => ({
     add: (_: number, labels: Labels) =>
       void counted.push([name, labels.resource, labels.version, labels.reason].join(" ").trim()),
   });
   const metrics = { passed: counter("passed"), failed: counter("failed") };
-  const handler = createValidationHandler({ validate: () => problems, log: noopLogger, metrics });
-  return { ...handler({ ...request, ...more } as AdmissionRequest), counted };
+  const handler = createValidationHandler({ validate: () => problems, validateAside, log: noopLogger, metrics });
+  return { ...(await handler({ ...request, ...more } as AdmissionRequest)), counted };
 }
 
 describe("configuration", () => {
-  it("passes without problems, and with warnings", () => {
-    assert.deepEqual(ask({}), { allowed: true, counted: ["passed virtualservices v1"] });
-    const { allowed, warnings } = ask(
+  it("passes without problems, and with warnings", async () => {
+    assert.deepEqual(await ask({}), { allowed: true, counted: ["passed virtualservices v1"] });
+    const { allowed, warnings } = await ask(
       { operation: "UPDATE" },
       problem("spec.a", "warning"),
       problem("spec.b", "warning"),
@@ -39,8 +40,8 @@ describe("configuration", () => {
     assert.match(warnings?.[1] ?? "", /^spec\.b.* is wrong/);
   });
 
-  it("is refused with its errors alone", () => {
-    const { allowed, message, counted } = ask(
+  it("is refused with its errors alone", async () => {
+    const { allowed, message, counted } = await ask(
       {},
       problem("spec.w", "warning"),
       problem("spec.a", "error"),
@@ -50,18 +51,18 @@ describe("configuration", () => {
     assert.match(message ?? "", /^configuration is invalid: spec\.a.* is wrong; spec\.b.* is wrong$/);
   });
 
-  it("of another controller passes with warnings", () => {
+  it("of another controller passes with warnings", async () => {
     const counter = { add: () => undefined };
     const validate = () => [problem("spec.a", "error")];
     const metrics = { passed: counter, failed: counter };
-    const judge = createValidationHandler({ validate, log: noopLogger, metrics, concerns: () => false });
-    const { allowed, warnings } = judge(request as AdmissionRequest);
+    const judge = createValidationHandler({ validate, validateAside, log: noopLogger, metrics, concerns: () => false });
+    const { allowed, warnings } = await judge(request as AdmissionRequest);
     assert.deepEqual([allowed, warnings], [true, ["spec.a: is wrong"]]);
   });
 
   for (const operation of ["DELETE", "CONNECT"])
-    it(`is not judged by ${operation}`, () =>
-      assert.deepEqual(ask({ operation, object: undefined }, problem("spec", "error")), {
+    it(`is not judged by ${operation}`, async () =>
+      assert.deepEqual(await ask({ operation, object: undefined }, problem("spec", "error")), {
         allowed: true,
         counted: [],
       }));
@@ -99,8 +100,8 @@ describe("configuration", () => {
     ],
   ];
   for (const [name, more, message, labels] of refused)
-    it(`is refused ${name}`, () => {
-      const answer = ask(more);
+    it(`is refused ${name}`, async () => {
+      const answer = await ask(more);
       assert.deepEqual([answer.allowed, answer.counted], [false, [`failed ${labels}`]]);
       assert.match(answer.message ?? "", message);
     });

@@ -3,6 +3,7 @@ import { kindOf, noEffectReason } from "@flotilla/kinds";
 import { anyObject, anything, type KubeObject, objectOf, ownValue, recordOf, text } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { hasErrors, type Problem, problemText, type SchemaValidator } from "@flotilla/validation";
+import { maxInlineLength, shortened } from "@flotilla/validation/aside";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { alwaysReject } from "../watch/refusal-probe.ts";
@@ -20,6 +21,8 @@ const objectProblem = (object: unknown): string | undefined => anything(object) 
 
 export interface ValidationOptions {
   readonly validate: SchemaValidator;
+  /** Validates the object of a large review, which would hold up the answers to others. */
+  readonly validateAside: (object: KubeObject, review: Uint8Array) => Promise<readonly Problem[]>;
   readonly log: Logger;
   readonly metrics: WebhookMetrics["validation"];
   /** What is wrong with an accepted object as part of the mesh. */
@@ -30,13 +33,14 @@ export interface ValidationOptions {
 
 export function createValidationHandler({
   validate,
+  validateAside,
   log,
   metrics,
   review = () => [],
   concerns = () => true,
-}: ValidationOptions): (request: AdmissionRequest) => AdmissionAnswer {
-  return (request) => {
-    const { operation, kind: asked, object, namespace, name, dryRun } = request;
+}: ValidationOptions): (request: AdmissionRequest) => Promise<AdmissionAnswer> {
+  return async (request) => {
+    const { operation, kind: asked, object, namespace, name, dryRun, body } = request;
     // Deleting and connecting change no field that could be wrong.
     if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true };
     // The version does not count: all served ones mean the same.
@@ -64,7 +68,8 @@ export function createValidationHandler({
     // What a probe of a control plane is recognized by, ours and others': see watch/refusal-probe.ts.
     if (ownValue(object.metadata.annotations ?? {}, alwaysReject) !== undefined)
       return refuse("invalid_resource", `configuration is invalid: annotation ${alwaysReject} found`);
-    const problems = validate(object);
+    const isInline = body === undefined || body.byteLength <= maxInlineLength;
+    const problems = shortened(isInline ? validate(object) : await validateAside(object, body));
     if (hasErrors(problems) && concerns(object))
       return refuse("invalid_resource", `configuration is invalid: ${describe(problems, "error")}`);
     metrics.passed.add(1, labels);

@@ -15,7 +15,7 @@ export interface StatusWriterOptions {
   readonly api: KubeApi;
   /** Namespaces that are read; empty: all. */
   readonly namespaces: readonly string[];
-  readonly statusOf: (object: string) => ObjectStatus | undefined;
+  readonly statusOf: (object: string) => ObjectStatus | undefined | Promise<ObjectStatus | undefined>;
   /** A replica of xds-server reports how far changes have come. */
   readonly hasReports: () => boolean;
   /** Objects whose status may be different since it was asked last. */
@@ -108,7 +108,7 @@ export class StatusWriter {
         for (const stored of objects) {
           const { namespace = "", name = "" } = stored.metadata;
           const object = `${kind.name}/${namespace}/${name}`;
-          const status = statusOf(object);
+          const status = await statusOf(object);
           if (status === undefined) continue;
           this.#noteWritten(object, ownOf(stored), stored);
           if (!isWritten(status, stored)) this.#note(object);
@@ -150,7 +150,7 @@ export class StatusWriter {
   async #lookAt(due: Due, stop: AbortSignal): Promise<void> {
     const { nowMs, writesPerSecond, statusOf, log, retryMs = usualRetryMs } = this.#options;
     const { object, sinceMs } = due;
-    const status = statusOf(object);
+    const status = await statusOf(object);
     if (status === undefined) {
       this.#written.delete(object);
       return;

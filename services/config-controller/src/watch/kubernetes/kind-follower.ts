@@ -104,7 +104,10 @@ export class KindFollower {
         onChange(this.#table.delete(event.object));
       } else if (event.type === "put") {
         this.#spared.delete(objectNameOf(event.object));
-        onChange(this.#table.put(named(event.object)));
+        const object = named(event.object);
+        await this.#table.prepare(object);
+        if (until.aborted) return;
+        onChange(this.#table.put(object));
       } else await this.#onList(event.objects.map(named), until);
     }
   }
@@ -124,6 +127,11 @@ export class KindFollower {
     for (const object of objects) this.#spared.delete(objectNameOf(object));
     this.#isTaking = true;
     try {
+      for (const object of objects) {
+        await this.#table.prepare(object);
+        if (timeSlice.isDue) await timeSlice.yield();
+        if (until.aborted) return;
+      }
       for (const changes of this.#table.replace(objects, this.#spared)) {
         onChange(changes);
         if (timeSlice.isDue) await timeSlice.yield();

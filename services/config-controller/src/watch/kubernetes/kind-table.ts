@@ -64,6 +64,11 @@ export class KindTable {
     for (const object of objects) yield this.put(object);
   }
 
+  /** To be waited for before `put` of the same object, and before a list that has it: see `Admission.prepare`. */
+  prepare(object: KubeObject): Promise<void> | undefined {
+    return this.#options.admission.prepare?.(object);
+  }
+
   put(object: KubeObject): readonly ConfigChange[] {
     const name = objectNameOf(object);
     const findings = this.#options.admission.check(object);

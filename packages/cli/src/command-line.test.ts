@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
 import { Option } from "commander";
 import { commands } from "./commands.ts";
 import { apiConnection, dryRun, file, force, selector } from "./definitions/option-groups.ts";
 import { recordRun } from "./recorded-run.fixture.ts";
 
-const nowhere = { FLOTILLA_WORK_DIR: "/nowhere/flotilla" };
+const empty = mkdtempSync(join(tmpdir(), "nowhere-"));
+after(() => rmSync(empty, { recursive: true, force: true }));
+const nowhere = { FLOTILLA_WORK_DIR: join(empty, "flotilla") };
 
 describe("flotilla", () => {
   for (const args of [[], ["help"], ["--help"], ["-h"]])
@@ -59,7 +64,7 @@ describe("flotilla", () => {
     it(`ends with 4 where nothing runs: ${args.join(" ")}`, async () => {
       const { code, err } = await recordRun(args, nowhere);
       assert.equal(code, 4);
-      assert.match(err, /^flotilla: \[CLI_NOT_RUNNING\] .*\/nowhere\/flotilla\n$/);
+      assert.match(err, /^flotilla: \[CLI_NOT_RUNNING\] .*nowhere-\w+\/flotilla\n$/);
     });
 
   it("shows its version as text and as JSON", async () => {

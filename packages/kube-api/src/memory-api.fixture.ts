@@ -118,7 +118,7 @@ class MemoryStore {
   }
 
   create(collection: string, object: KubeObject): KubeObject {
-    const path = `${collection}/${object.metadata.name}`;
+    const path = `${collection}/${encodeURIComponent(object.metadata.name ?? "")}`;
     if (this.#objects.has(path)) throw conflict(`${path} already exists`);
     return this.put(path, object);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KubeError } from "@flotilla/kube-api";
-import { noopLogger } from "@flotilla/runtime";
+import { createLogger } from "@flotilla/runtime";
 import type { Holding } from "../rotation/ledger.ts";
 import { endedPods } from "./ended-pods.ts";
 
@@ -20,6 +20,7 @@ const pods: Readonly<Record<string, object>> = {
 
 function asking(get: (path: string) => object | undefined) {
   const asked: string[] = [];
+  const lines: string[] = [];
   let nowMs = 0;
   const api = {
     get: async (path: string) => {
@@ -27,11 +28,12 @@ function asking(get: (path: string) => object | undefined) {
       return get(path) as never;
     },
   };
-  const of = endedPods({ api, clusterId: "one", nowMs: () => nowMs, log: noopLogger });
+  const log = createLogger("ca", "info", { write: (line) => void lines.push(line) });
+  const of = endedPods({ api, clusterId: "one", nowMs: () => nowMs, log });
   const pass = (ms: number): void => {
     nowMs += ms;
   };
-  return { asked, of, pass };
+  return { asked, lines, of, pass };
 }
 
 describe("pods that have ended", () => {
@@ -64,6 +66,40 @@ describe("pods that have ended", () => {
     pass(31_000);
     await of(both);
     assert.deepEqual(asked.slice(2), ["/api/v1/namespaces/shop/pods/there"]);
+  });
+
+  it("are asked for again when they come back to the list", async () => {
+    const { of, asked } = asking((path) => pods[path]);
+    const both = [holding("pod shop/there u1"), holding("pod shop/gone u3")];
+    assert.equal((await of(both)).size, 1);
+    assert.equal((await of([])).size, 0);
+    assert.equal((await of(both)).size, 1);
+    assert.equal(asked.length, 4);
+  });
+
+  it("are found out fifty at a time", async () => {
+    const { of, asked } = asking(() => undefined);
+    const many = Array.from({ length: 60 }, (_, i) => holding(`pod shop/gone${i} u3`));
+    const sizes = [(await of(many)).size, (await of(many)).size];
+    assert.deepEqual([sizes, asked.length], [[50, 60], 60]);
+  });
+
+  it("are reported as unreadable once, until they can be read again", async () => {
+    let isRefused = true;
+    const { of, lines, pass } = asking(() => {
+      if (isRefused) throw new KubeError("KUBE_REFUSED", "pods", { status: 403 });
+      return pods["/api/v1/namespaces/shop/pods/there"];
+    });
+    const look = async () => {
+      await of([holding("pod shop/there u1")]);
+      pass(31_000);
+      return lines.length;
+    };
+    assert.deepEqual([await look(), await look()], [1, 1]);
+    isRefused = false;
+    assert.equal(await look(), 1);
+    isRefused = true;
+    assert.equal(await look(), 2);
   });
 
   it("are not known where pods may not be read", async () => {

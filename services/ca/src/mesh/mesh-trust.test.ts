@@ -1,7 +1,7 @@
 /** ca hears the trust domain of the mesh over the bus, and remembers it. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -69,4 +69,54 @@ describe("trust domain of the mesh", () => {
       await rm(directory, { recursive: true });
     }
   });
+});
+
+describe("values of a MeshConfig", () => {
+  const cases: readonly (readonly [name: string, spec: unknown, expected: object])[] = [
+    ["of nothing are the defaults", {}, {}],
+    ["that is null are the defaults", null, {}],
+    ["leave out an empty trust domain", { trustDomain: "" }, {}],
+    ["leave out a trust domain that is no text", { trustDomain: 7 }, {}],
+    [
+      "have aliases, without empty ones and the domain itself",
+      { trustDomain: "a.test", trustDomainAliases: ["b.test", "", 7, "a.test", "b.test"] },
+      { all: ["a.test", "b.test"] },
+    ],
+    [
+      "have anchors as texts and as addresses",
+      { caCertificates: [{ pem: "one" }, { spiffeBundleUrl: "https://b" }, { pem: "" }, { pem: 7 }, null] },
+      { pems: ["one"], urls: ["https://b"] },
+    ],
+    ["leave out anchors that are no list", { caCertificates: { pem: "one" } }, {}],
+    [
+      "have the roots of a signer, of several entries together",
+      {
+        caCertificates: [
+          { pem: "one", certSigners: ["x/s", "x/t"] },
+          { pem: "two", certSigners: ["x/s"] },
+          { certSigners: ["x/u"] },
+          { pem: "three", certSigners: "x/v" },
+        ],
+      },
+      { pems: ["one", "two", "three"], signers: ["onetwo", "one", undefined, undefined] },
+    ],
+  ];
+  for (const [name, spec, expected] of cases)
+    it(name, async () => {
+      const directory = await mkdtemp(join(tmpdir(), "ca-values-"));
+      const file = join(directory, "mesh.json");
+      try {
+        await writeFile(file, JSON.stringify(spec));
+        const trust = new MeshTrust({ trustDomain: undefined, aliases: [], file, log: noopLogger });
+        assert.equal(await trust.restore(), true);
+        const { pems, urls } = trust.anchors;
+        const signers = ["x/s", "x/t", "x/u", "x/v"].map((signer) => trust.rootsOfSigner(signer));
+        assert.deepEqual(
+          { all: trust.all, pems, urls, signers },
+          { all: ["cluster.local"], pems: [], urls: [], signers: signers.map(() => undefined), ...expected },
+        );
+      } finally {
+        await rm(directory, { recursive: true });
+      }
+    });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -36,6 +36,22 @@ describe("the copy of issued certificates", () => {
     await before.journal.flushed();
     const { journal, places } = await open("back");
     assert.deepEqual([places(), journal.recordedSinceMs], [["instance api", "instance web"], 5]);
+  });
+
+  it("has a line for each certificate, and no file before the first", async () => {
+    const empty = await open("lines");
+    await empty.journal.flushed();
+    assert.equal(existsSync(empty.file), false);
+    for (const name of ["web", "api"]) {
+      const { record, journal } = await open("lines");
+      record(holdingOf(name));
+      await journal.flushed();
+    }
+    const lines = readFileSync(empty.file, "utf8").split("\n");
+    assert.deepEqual(
+      [lines.length, lines.at(-1), lines.slice(0, 2).every((line) => line.startsWith("["))],
+      [3, "", true],
+    );
   });
 
   it("loses the line that was cut off, and none that is written behind it", async () => {

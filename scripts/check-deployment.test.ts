@@ -99,6 +99,36 @@ const cases: readonly {
     problem: /a certificate of nats that is not renewed makes nothing unhealthy/,
   },
   {
+    name: "a Prometheus that asks a service at another port than it shows its metrics at",
+    file: "compose/observability/prometheus.yaml",
+    change: ["port: 15026", "port: 15013"],
+    problem: /ca is scraped at port 15013, and shows its metrics at 15026/,
+  },
+  {
+    name: "a Prometheus that everybody on the network sees",
+    file: "docker-compose.yml",
+    change: ['ports: ["127.0.0.1:$', 'ports: ["0.0.0.0:$'],
+    problem: /is published beyond this host/,
+  },
+  {
+    name: "a Grafana that is started without being asked for",
+    file: "docker-compose.yml",
+    change: ["grafana:12.1.1\n    profiles: [observability]", "grafana:12.1.1"],
+    problem: /grafana is not of the profile observability/,
+  },
+  {
+    name: "a Grafana that looks for its Prometheus elsewhere",
+    file: "compose/observability/grafana-datasource.yaml",
+    change: ["http://prometheus:9090", "http://localhost:9090"],
+    problem: /http:\/\/localhost:9090 is no Prometheus of Compose/,
+  },
+  {
+    name: "a Grafana without the dashboard",
+    file: "compose/observability/grafana-dashboards.yaml",
+    change: ["/var/lib/dashboards", "/var/lib/other"],
+    problem: /\/var\/lib\/other does not have the dashboard/,
+  },
+  {
     name: "an image without its version",
     file: "docker-compose.yml",
     change: ["redis:7.4.6-alpine", "redis:7-alpine"],

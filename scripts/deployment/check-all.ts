@@ -2,6 +2,7 @@
 import { settings as ca } from "../../services/ca/src/settings.ts";
 import { settingsTables } from "../settings-tables.ts";
 import { checkCompose, checkComposeImages, checkComposeSecrets } from "./compose.ts";
+import { checkComposeObservability } from "./compose-observability.ts";
 import { type Read, readCompose } from "./files.ts";
 import { checkKubernetes } from "./kubernetes.ts";
 import { checkReplicated } from "./replicated.ts";
@@ -31,6 +32,7 @@ export function checkAll(read: Read): Outcome {
   checkComposeSecrets(readCompose(read), check);
   checkComposeImages(readCompose(read), version, read("Dockerfile"), check);
   checkComposeTransport(readCompose(read), transport);
+  checkComposeObservability(readCompose(read), read, check);
   checkKubernetes(read, known, check);
   checkKubernetesTransport(transport);
   checkReplicated(read, check);

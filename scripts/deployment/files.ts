@@ -71,6 +71,8 @@ export interface ComposeService {
   readonly entrypoint?: readonly string[];
   readonly volumes?: readonly (string | ComposeMount)[];
   readonly tmpfs?: readonly string[];
+  readonly profiles?: readonly string[];
+  readonly ports?: readonly string[];
   readonly user?: string;
   readonly pid?: string;
   readonly read_only?: boolean;

@@ -1,6 +1,8 @@
 /** The alerts of k8s/observability, evaluated by Prometheus itself: promtool on PATH, or the one that PROMTOOL_BIN names. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -26,4 +28,17 @@ describe("alerts, by promtool", { skip }, () => {
       assert.equal(status, 0, output);
       assert.match(output, /SUCCESS/);
     });
+
+  it("check config of Compose's Prometheus", () => {
+    const directory = mkdtempSync(join(tmpdir(), "flotilla-prometheus-"));
+    const text = readFileSync(join(folder, "../../compose/observability/prometheus.yaml"), "utf8");
+    writeFileSync(
+      join(directory, "prometheus.yaml"),
+      text.replace("/etc/prometheus/rules.yaml", join(folder, "rules.yaml")),
+    );
+    const { status, output } = run("check", "config", join(directory, "prometheus.yaml"));
+    rmSync(directory, { recursive: true });
+    assert.equal(status, 0, output);
+    assert.match(output, /rules found/);
+  });
 });

@@ -111,6 +111,16 @@ export const issuerSettings = {
     default: undefined,
     sentence: "Issuer whose tokens prove an identity, as JSON: issuer, jwks_uri or jwks_file, audiences.",
   }),
+  tokenIssuer: text({
+    env: "TOKEN_ISSUER",
+    default: undefined,
+    sentence: "OpenID Connect issuer whose tokens prove an identity; its keys are found by discovery.",
+  }),
+  tokenAudience: text({
+    env: "AUDIENCE",
+    default: undefined,
+    sentence: "Audience of tokens of TOKEN_ISSUER; those of TOKEN_AUDIENCES if not set.",
+  }),
   localIssuer: flag({
     env: "LOCAL_ISSUER",
     default: true,
@@ -129,9 +139,11 @@ export interface IssuerSettings extends SettingsOf<typeof issuerSettings> {
 }
 
 /** @throws AuthError AUTH_BAD_RULE */
-export function jwtRulesOf({ jwtRule, localIssuer, audiences, workDir }: IssuerSettings): readonly JwtRule[] {
+export function jwtRulesOf(settings: IssuerSettings): readonly JwtRule[] {
+  const { jwtRule, tokenIssuer: issuer, tokenAudience, localIssuer, audiences, workDir } = settings;
   return [
     ...(jwtRule === undefined ? [] : [parseJwtRule(jwtRule)]),
+    ...(issuer === undefined ? [] : [{ issuer, audiences: tokenAudience === undefined ? audiences : [tokenAudience] }]),
     ...(localIssuer ? [localIssuerRule(workDir, audiences)] : []),
   ];
 }

@@ -101,9 +101,10 @@ export interface Settings extends SettingsOf<typeof settings> {
 /** @throws RuntimeError SETTINGS_INVALID; AuthError AUTH_BAD_RULE; CaError CA_BAD_BUNDLE */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const parsed = parseSettings(settings, env);
-  const { workDir, rootCertFile, bundleEndpoints } = parsed;
+  const { workDir, rootCertFile, bundleEndpoints, selfSignedRsaSize } = parsed;
   return {
     ...parsed,
+    selfSignedKey: parsed.selfSignedKey === "rsa-2048" ? `rsa-${selfSignedRsaSize}` : parsed.selfSignedKey,
     rootFile: rootCertFile ?? join(workDir, "root-cert.pem"),
     selfSignedDir: join(workDir, "ca"),
     bundleUrls: parseEndpoints(bundleEndpoints),

@@ -18,6 +18,7 @@ import {
 import { apiSettings } from "./api/api-settings.ts";
 import { gatewaySettings } from "./duties/gateways/gateway-settings.ts";
 import { issuerKeySettings } from "./issuer-keys/issuer-key-settings.ts";
+import { gatewayApiSettings } from "./watch/gateway-api-settings.ts";
 
 export const settings = {
   ...serviceSettings(defaultPorts.configController.health),
@@ -99,6 +100,7 @@ export const settings = {
     default: [],
     sentence: "Resources that are not read from the cluster, as virtualservices.networking.istio.io or *.GROUP.",
   }),
+  ...gatewayApiSettings,
   includedResources: list({
     env: "PILOT_INCLUDE_RESOURCES",
     default: [],

@@ -219,7 +219,8 @@ describe("JWT rule", () => {
       assert.throws(() => parseJwtRule(bad), { code: "AUTH_BAD_RULE", message: reason }));
 
   it("stands beside the local issuer's, unless that one is off", () => {
-    const settings = { jwtRule: '{"issuer":"i"}', localIssuer: true, audiences: ["a"], workDir: "/w" };
+    const none = { tokenIssuer: undefined, tokenAudience: undefined };
+    const settings = { ...none, jwtRule: '{"issuer":"i"}', localIssuer: true, audiences: ["a"], workDir: "/w" };
     const issuers = (more: Partial<typeof settings>) =>
       jwtRulesOf({ ...settings, ...more }).map(({ issuer, audiences }) => [issuer, ...audiences]);
     const local = ["https://issuer.flotilla.local", "a"];
@@ -229,5 +230,13 @@ describe("JWT rule", () => {
       jwtRulesOf({ ...settings, jwtRule: undefined }).map(({ issuer }) => issuer),
       [local[0]],
     );
+  });
+
+  it("stands beside the rule of TOKEN_ISSUER, whose audience is AUDIENCE or those of the control plane", () => {
+    const settings = { jwtRule: undefined, localIssuer: false, audiences: ["a", "b"], workDir: "/w" };
+    const rules = (tokenAudience: string | undefined) =>
+      jwtRulesOf({ ...settings, tokenIssuer: "https://issuer", tokenAudience });
+    assert.deepEqual(rules(undefined), [{ issuer: "https://issuer", audiences: ["a", "b"] }]);
+    assert.deepEqual(rules("own"), [{ issuer: "https://issuer", audiences: ["own"] }]);
   });
 });

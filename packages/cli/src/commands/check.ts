@@ -9,17 +9,46 @@ import { packageVersion } from "../parse/program.ts";
 import type { Terminal } from "../parse/terminal.ts";
 import { portsFree } from "../supervise/ports-free.ts";
 
-export const check: Run<typeof definition> = async ({ options, terminal }) => {
+export const check: Run<typeof definition> = async ({ options, terminal, env }) => {
   const replicas = await replicaFacts(options);
   const results = [
     ...checkHost(await hostFacts(options.workDir)),
     ...(replicas.length === 0
       ? [await checkPorts()]
       : [...checkReplicas(replicas, packageVersion()), ...checkCertificates(await certificateFacts(options))]),
+    ...(await rightsInCluster(options, env)),
   ];
   terminal.print(render(formatOf(options), results, (all) => describe(all, terminal)));
   return results.some(({ state }) => state === "failed") ? 3 : 0;
 };
+
+interface ClusterOptions {
+  readonly context: string | undefined;
+  readonly kubeconfig: string | undefined;
+  readonly meshNamespace: string;
+}
+
+/** None unless a cluster is named. A cluster that does not answer, or does not let this user ask, is one result. */
+async function rightsInCluster(
+  { context, kubeconfig, meshNamespace: namespace }: ClusterOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly CheckResult[]> {
+  if (context === undefined && kubeconfig === undefined) return [];
+  // Loaded for clusters only: they take a second.
+  const [{ openUsersCluster }, { checkRights }, { KubeError }] = await Promise.all([
+    import("../api/cluster-objects.ts"),
+    import("../check/rights.ts"),
+    import("@flotilla/kube-api"),
+  ]);
+  using api = await openUsersCluster(kubeconfig, env, context);
+  try {
+    return await checkRights(api, { namespace, of: context === undefined ? "caller" : "accounts" });
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const detail = `the API server cannot be asked: ${error.message.replace(/^\[\w+\] /, "")}`;
+    return [{ name: "rights", state: "failed", detail, advice: "ask as a user who may create SubjectAccessReviews" }];
+  }
+}
 
 /** Where nothing runs, the ports must be free. */
 async function checkPorts(): Promise<CheckResult> {

@@ -29,12 +29,13 @@ export const check = define({
   group,
   summary: "check this host and the control plane that runs, with what to do",
   details:
-    "Node, open files, memory, the work directory; where a control plane runs its services, versions, clocks and certificates, else whether its ports are free.",
+    "Node, open files, memory, the work directory; where a control plane runs its services, versions, clocks and certificates, else whether its ports are free. With --context the rights of its accounts in the cluster, with --kubeconfig alone those of its user, each missing one with the line of the manifest that grants it.",
   operands: {},
   options: { ...output, ...connection },
   examples: [
     ["check", "before a control plane is started, and while it runs"],
-    ["check --context prod", "the control plane of a cluster"],
+    ["check --context prod", "the control plane of a cluster, and the rights of its accounts"],
+    ["check --kubeconfig admin.yaml", "whether a local control plane may use this cluster"],
   ],
   exitCodes: { 0: "nothing failed; there may be warnings", 3: "a check failed" },
 });

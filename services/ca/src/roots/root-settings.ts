@@ -41,6 +41,12 @@ export const rootSettings = {
     values: keyAlgorithms,
     sentence: "Key of a self-signed root when it is made.",
   }),
+  selfSignedRsaSize: oneOf({
+    env: "CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE",
+    default: "2048",
+    values: ["2048", "3072", "4096"],
+    sentence: "Bits of the key of a self-signed root, unless CA_SELF_SIGNED_KEY names another kind than rsa-2048.",
+  }),
   selfSignedStore: oneOf({
     env: "CA_SELF_SIGNED_STORE",
     default: "disk",

@@ -86,6 +86,15 @@ describe("roots besides our own", () => {
     }
   });
 
+  it("the key of a self-signed root has the size that istiod's setting names, unless it is of another kind", () => {
+    const size = { CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE: "3072" };
+    const keyOf = (env: Readonly<Record<string, string>>) => readSettings(env).selfSignedKey;
+    assert.equal(keyOf({}), "rsa-2048");
+    assert.equal(keyOf(size), "rsa-3072");
+    assert.equal(keyOf({ ...size, CA_SELF_SIGNED_KEY: "ecdsa-p256" }), "ecdsa-p256");
+    assert.throws(() => keyOf({ CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE: "1024" }), /2048/);
+  });
+
   it("endpoints in the settings are written as istiod has them", () => {
     const urlsOf = (text: string) => readSettings({ SPIFFE_BUNDLE_ENDPOINTS: text }).bundleUrls;
     assert.deepEqual(urlsOf("a|https://a.test/b||b|https://b.test"), ["https://a.test/b", "https://b.test"]);

@@ -12,6 +12,7 @@ import type { StoredObjects } from "../gateway-status/stored-objects.ts";
 import type { Settings } from "../settings.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
+import { writesGatewayStatus } from "../watch/gateway-api-settings.ts";
 import { AmbientStatus } from "./ambient/ambient-status.ts";
 import { knownClasses } from "./gateways/gateway-settings.ts";
 import { runGateways } from "./gateways/run-gateways.ts";
@@ -80,7 +81,7 @@ export async function runDuties(
       doing(`${duties.gatewayDeployment}-${revision}`, (end) => runGateways(gateways, end)),
     doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end)),
     settings.writesStatus && doing(duties.objectStatus, writeStatus),
-    settings.writesStatus && doing(duties.gatewayStatus, (end) => new GatewayStatus(gatewayStatus).run(end)),
+    writesGatewayStatus(settings) && doing(duties.gatewayStatus, (end) => new GatewayStatus(gatewayStatus).run(end)),
     settings.installDefinitions && doing(duties.definitions, define),
   ]);
 }

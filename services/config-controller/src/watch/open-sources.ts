@@ -15,6 +15,7 @@ import type { DurableStore } from "../store/durable/durable-store.ts";
 import { apiSource } from "./api-source.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
 import { configAdmission, configDirectory } from "./config-source.ts";
+import { ignoredGatewayApi } from "./gateway-api-settings.ts";
 import { HeldSource, type HeldSourceOptions } from "./held-source.ts";
 import { type KubernetesOptions, kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
@@ -130,7 +131,8 @@ function kubernetes(
 ): readonly ConfigSource[] {
   if (openApi === undefined) return [];
   const { revision, watchedNamespaces: namespaces, ignoredResources, includedResources: included } = settings;
-  const scope = { namespaces, ignored: [...ignoredResources, ...alsoIgnored], included };
+  const ignored = [...ignoredResources, ...ignoredGatewayApi(settings), ...alsoIgnored];
+  const scope = { namespaces, ignored, included };
   const common = { admission: configAdmission(), revision, log, nowMs: Date.now, random: Math.random, onProblems };
   return [kubernetesConfig({ api: openApi(), scope, ...common, onEvent, ...(onStored && { onStored }) })];
 }

@@ -5,7 +5,6 @@
 import { gatewayClassSettings } from "@flotilla/gateway-api";
 import {
   complianceSetting,
-  decimal,
   duration,
   flag,
   integer,
@@ -16,6 +15,7 @@ import {
   texts,
 } from "@flotilla/runtime/settings";
 import { ambientFeatures } from "./ambient-features.ts";
+import { listenerFeatures } from "./listener-features.ts";
 
 const scopeFeatures = {
   domainSuffix: text({
@@ -147,60 +147,6 @@ const endpointFeatures = {
   }),
 } as const;
 
-const filterFeatures = {
-  metadataExchange: flag({
-    env: "PILOT_ENABLE_METADATA_EXCHANGE",
-    default: true,
-    sentence: "Proxies exchange metadata of their workloads for telemetry.",
-  }),
-  disableMetadataExchangeAlpn: flag({
-    env: "PILOT_DISABLE_MX_ALPN",
-    default: false,
-    sentence: "TLS handshakes do not offer the ALPN of the metadata exchange.",
-  }),
-  alpnFilter: flag({
-    env: "PILOT_ENABLE_ALPN_FILTER",
-    default: true,
-    sentence: "Listeners carry Istio's ALPN filter, for callers whose protocol is detected.",
-  }),
-  mongoFilter: flag({ env: "PILOT_ENABLE_MONGO_FILTER", default: true, sentence: "Envoy's filter for MongoDB." }),
-  mysqlFilter: flag({ env: "PILOT_ENABLE_MYSQL_FILTER", default: false, sentence: "Envoy's filter for MySQL." }),
-  redisFilter: flag({ env: "PILOT_ENABLE_REDIS_FILTER", default: false, sentence: "Envoy's filter for Redis." }),
-  quicListeners: flag({
-    env: "PILOT_ENABLE_QUIC_LISTENERS",
-    default: false,
-    sentence: "HTTPS servers of gateways are reached by HTTP/3 too where their Service has the port for UDP.",
-  }),
-  http10: flag({ env: "PILOT_HTTP10", default: false, sentence: "Outbound listeners take HTTP/1.0." }),
-  sidecarUseRemoteAddress: flag({
-    env: "PILOT_SIDECAR_USE_REMOTE_ADDRESS",
-    default: false,
-    sentence: "Outbound listeners of sidecars add the caller's address to X-Forwarded-For.",
-  }),
-  traceSamplingPercent: decimal({
-    env: "PILOT_TRACE_SAMPLING",
-    default: 1,
-    sentence:
-      "Percentage of requests that are traced where no Telemetry says otherwise, from 0 to 100; any other number is 1.",
-  }),
-  headlessFilterChains: flag({
-    env: "PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER",
-    default: false,
-    sentence:
-      "TCP ports of headless services have one listener with a filter chain for each pod, otherwise a listener for each pod.",
-  }),
-  sidecarInboundListenerMerge: flag({
-    env: "PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE",
-    default: false,
-    sentence: "Ports of services get inbound listeners beside the ingress listeners of a Sidecar.",
-  }),
-  tlsOnSidecarIngress: flag({
-    env: "ENABLE_TLS_ON_SIDECAR_INGRESS",
-    default: false,
-    sentence: "The TLS settings of a Sidecar's ingress listeners take effect.",
-  }),
-} as const;
-
 const routeFeatures = {
   absoluteFqdnDomains: flag({
     env: "PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN",
@@ -211,6 +157,11 @@ const routeFeatures = {
     env: "DISABLE_SHADOW_HOST_SUFFIX",
     default: true,
     sentence: "The host of mirrored requests is left as it is; otherwise it gets the suffix -shadow.",
+  }),
+  mergesEqualRoutes: flag({
+    env: "PILOT_ENABLE_ROUTE_COLLAPSE_OPTIMIZATION",
+    default: true,
+    sentence: "Hosts of a gateway with the same routes share a virtual host.",
   }),
   clusterIpMatching: flag({
     env: "ENABLE_CLUSTER_IP_MATCHING",
@@ -285,7 +236,7 @@ export const featureSettings = {
   ...scopeFeatures,
   ...endpointFeatures,
   ...ambientFeatures,
-  ...filterFeatures,
+  ...listenerFeatures,
   ...routeFeatures,
   ...clusterFeatures,
   ...securityFeatures,

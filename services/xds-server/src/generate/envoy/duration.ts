@@ -16,6 +16,12 @@ export function parseDuration(text: string): Duration | undefined {
   return create(DurationSchema, { seconds: BigInt(Math.floor(nanos / 1e9)), nanos: Math.round(nanos % 1e9) });
 }
 
+/** Undefined for 0, which stands for none. */
+export function durationOfMs(ms: number): Duration | undefined {
+  if (ms === 0) return undefined;
+  return create(DurationSchema, { seconds: BigInt(Math.floor(ms / 1000)), nanos: Math.round((ms % 1000) * 1e6) });
+}
+
 /** As Go text, so that plans stay plain data. */
 export function durationText({ seconds, nanos }: Pick<Duration, "seconds" | "nanos">): string {
   return nanos === 0 ? `${seconds}s` : `${seconds}s${nanos}ns`;

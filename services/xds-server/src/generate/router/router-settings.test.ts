@@ -133,6 +133,38 @@ const fields: readonly (readonly [
     "virtualHosts.0.routes.0.responseHeadersToAdd",
     "none",
   ],
+  ["the time for a handshake", {}, plain, "filterChains.0.transportSocketConnectTimeout", "15s"],
+  [
+    "no bound of a handshake",
+    { env: { PILOT_GATEWAY_TRANSPORT_SOCKET_CONNECT_TIMEOUT: "0s" } },
+    plain,
+    "filterChains.0.transportSocketConnectTimeout",
+    "none",
+  ],
+  [
+    "connections that are accepted at once",
+    { env: { MAX_CONNECTIONS_PER_SOCKET_EVENT_LOOP: "3" } },
+    plain,
+    "maxConnectionsToAcceptPerSocketEvent",
+    "3",
+  ],
+  [
+    "hosts with the same routes in one virtual host",
+    { servers: [server(80, "HTTP", { hosts: ["a.example", "b.example"] })] },
+    ["route", "http.80"],
+    "virtualHosts.0.domains",
+    "[a.example, b.example]",
+  ],
+  [
+    "hosts with the same routes in virtual hosts of their own",
+    {
+      servers: [server(80, "HTTP", { hosts: ["a.example", "b.example"] })],
+      env: { PILOT_ENABLE_ROUTE_COLLAPSE_OPTIMIZATION: "false" },
+    },
+    ["route", "http.80"],
+    "virtualHosts.1.domains",
+    "[b.example]",
+  ],
   [
     "the time to connect to nowhere",
     { mesh: { connectTimeout: "3s" } },

@@ -10,10 +10,11 @@ export function resolvedFamilies(view: View): IpMode {
 }
 
 /** For names of no service: by the agent where it captures DNS, so that it answers what the mesh knows. */
-export const unknownHostsDnsCache = query<DnsCache>("unknown-hosts-dns-cache", ({ proxy }) => {
+export const unknownHostsDnsCache = query<DnsCache>("unknown-hosts-dns-cache", (view) => {
+  const { proxy } = view;
   const captures = proxy.metadataFlag("DNS_CAPTURE");
   const resolver = captures ? agentAddress(proxy.metadataText("DNS_PROXY_ADDR")) : "";
-  return { hostname: "", ipMode: proxy.ipMode, resolver };
+  return { hostname: "", ipMode: proxy.ipMode, resolver, maxHosts: view.feature("unknownHostsMax") };
 });
 
 const defaultAgentAddress = "127.0.0.1:15053";

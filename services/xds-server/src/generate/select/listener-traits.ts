@@ -10,6 +10,7 @@ import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { effectiveTracing, type TelemetryScope, telemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
+import { durationOfMs } from "../envoy/duration.ts";
 import type { ProtocolFilters } from "../envoy/filters/network-filters.ts";
 import type { TracingTraits } from "../envoy/filters/tracing.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
@@ -33,6 +34,9 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     exchangesMetadata: exchanges && !view.feature("disableMetadataExchangeAlpn"),
     alpn: view.feature("alpnFilter") && proxy.supports(istioExtensions.alpn),
     acceptHttp10: view.feature("http10") || proxy.metadataText("HTTP10") === "1",
+    passes100Continue: view.feature("passes100Continue"),
+    acceptedAtOnce: view.feature("acceptedAtOnce") || undefined,
+    handshakeTimeout: durationOfMs(view.feature("handshakeTimeoutMs")),
     plainHttpProtocols: view.feature("http10") ? sniffedWithHttp10 : sniffed,
     normalizePath: normalization !== Normalization.NONE,
     mergeSlashes: decodes || normalization === Normalization.MERGE_SLASHES,

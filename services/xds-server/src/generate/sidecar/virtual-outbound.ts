@@ -11,6 +11,7 @@ import { dynamicForwardProxy } from "../envoy/filters/dynamic-forward-proxy.ts";
 import { tcpProxy } from "../envoy/filters/network-filters.ts";
 import { connectionManager } from "../envoy/listeners/connection-manager.ts";
 import { httpInspector } from "../envoy/listeners/listener-filters.ts";
+import { acceptedAtOnce } from "../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { maxDirectResponseBodyBytes } from "../envoy/routes/route-configuration.ts";
 import { passthroughRoute } from "./routes.ts";
@@ -56,7 +57,7 @@ export function buildVirtualOutbound({ traits, listenPort, addsAttemptCount }: V
       }),
     ],
     ...(traits.unknownHosts && { listenerFilters: [httpInspector()] }),
-    maxConnectionsToAcceptPerSocketEvent: 1,
+    ...acceptedAtOnce(traits),
     accessLog: [...traits.accessLogs.outbound.listener],
   });
 }

@@ -19,6 +19,8 @@ export interface DnsCache {
   readonly ipMode: IpMode;
   /** `address:port` of the agent's DNS proxy; empty for the system's resolver. */
   readonly resolver: string;
+  /** Where nobody bounds the names that callers ask for. */
+  readonly maxHosts?: number;
 }
 
 export const lookupFamilies: Readonly<Record<IpMode, LookupFamily>> = {
@@ -27,14 +29,11 @@ export const lookupFamilies: Readonly<Record<IpMode, LookupFamily>> = {
   dual: LookupFamily.ALL,
 };
 
-/** Nobody bounds the names that callers ask for: the cache does. */
-const maxUnknownHosts = 1024;
-
-export function dnsCacheConfig({ hostname, ipMode, resolver }: DnsCache): DnsCacheConfig {
+export function dnsCacheConfig({ hostname, ipMode, resolver, maxHosts }: DnsCache): DnsCacheConfig {
   return create(DnsCacheConfigSchema, {
     name: `${hostname === "" ? "allow_any" : hostname}_dfp_dns_cache`,
     dnsLookupFamily: lookupFamilies[ipMode],
-    ...(hostname === "" && { maxHosts: maxUnknownHosts }),
+    ...(maxHosts !== undefined && { maxHosts }),
     ...(resolver !== "" && { typedDnsResolverConfig: resolverAt(resolver) }),
   });
 }

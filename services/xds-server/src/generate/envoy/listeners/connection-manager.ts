@@ -93,7 +93,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     pathWithEscapedSlashesAction: traits.unescapeSlashes
       ? EscapedSlashes.UNESCAPE_AND_FORWARD
       : EscapedSlashes.KEEP_UNCHANGED,
-    proxy100Continue: true,
+    proxy100Continue: traits.passes100Continue,
     streamIdleTimeout: zeroDuration,
     upgradeConfigs: [{ upgradeType: "websocket" }],
     requestIdExtension: { typedConfig: requestId(traits.samplesByRequestId[direction]) },

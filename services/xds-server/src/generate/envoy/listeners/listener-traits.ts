@@ -1,4 +1,5 @@
 /** What all listeners of a proxy have in common: plain data, decided once a view. */
+import type { Duration } from "@flotilla/proto";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
@@ -34,6 +35,12 @@ export interface ListenerTraits {
   readonly exchangesMetadata: boolean;
   readonly alpn: boolean;
   readonly acceptHttp10: boolean;
+  /** `Expect: 100-continue` and its answers pass through the proxy as they are. */
+  readonly passes100Continue: boolean;
+  /** Connections that are accepted at once; none for all that wait. */
+  readonly acceptedAtOnce: number | undefined;
+  /** For a TLS handshake of outbound listeners and gateways; undefined for as long as it takes. */
+  readonly handshakeTimeout: Duration | undefined;
   /** What marks plain HTTP when the first bytes of a connection are looked at. */
   readonly plainHttpProtocols: readonly string[];
   readonly normalizePath: boolean;

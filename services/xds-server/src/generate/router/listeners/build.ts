@@ -12,7 +12,7 @@ import { statefulSession } from "../../envoy/filters/http-filters.ts";
 import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager, type EdgeTraits } from "../../envoy/listeners/connection-manager.ts";
 import { proxyProtocol, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
-import { exactBalance } from "../../envoy/listeners/listener-parts.ts";
+import { acceptedAtOnce, exactBalance, handshakeTimeout } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
 import type { SecretServer } from "../../envoy/tls/agent-secret.ts";
 import type { CompliancePolicy } from "../../envoy/tls/compliance.ts";
@@ -50,7 +50,7 @@ export function buildRouterListener(inputs: RouterListenerInputs): Listener {
     accessLog: [...traits.accessLogs.outbound.listener],
     filterChains: chains.map((chain) => filterChain(inputs, chain)),
     listenerFilters: [...(transport === "tcp" ? listenerFilters(inputs) : [])],
-    maxConnectionsToAcceptPerSocketEvent: 1,
+    ...acceptedAtOnce(traits),
     ...(transport === "quic" && { udpListenerConfig: { downstreamSocketConfig: {}, quicOptions: {} } }),
     ...(transport === "tcp" && traits.exactBalance.outbound && { connectionBalanceConfig: exactBalance }),
   });
@@ -85,13 +85,11 @@ function listenerFilters({ plan, takesProxyProtocol }: RouterListenerInputs) {
   return [...(takesProxyProtocol ? [proxyProtocol] : []), ...(looksAtTls ? [tlsInspector()] : [])];
 }
 
-const connectTimeout = { seconds: 15n, nanos: 0 };
-
 function filterChain(inputs: RouterListenerInputs, chain: RouterChain): FilterChain {
   const { serverNames, tls } = chain;
   return create(FilterChainSchema, {
     ...(serverNames.length > 0 && { filterChainMatch: { serverNames: [...serverNames], ...meshProtocols(chain) } }),
-    transportSocketConnectTimeout: connectTimeout,
+    ...handshakeTimeout(inputs.traits),
     filters: chain.carries === "http" ? httpFilters(inputs, chain) : tcpFilters(inputs, chain),
     ...(tls && { transportSocket: transportSocket(inputs, chain.carries, tls) }),
   });

@@ -74,7 +74,8 @@ export const routerHostPlan = query<readonly RouterHostText[], string>("router-h
   const misdirected = [...view.read(misdirectedHosts, routeName)].filter((host) => !hosts.has(host));
   if (hosts.size === 0 && misdirected.length === 0) return [routerHost.write(answering(`blackhole:${port}`, ["*"]))];
   const countsAttempts = view.read(addsAttemptCount);
-  const routed = withoutRepetition(hosts).map(({ hostnames, port, routes, redirects }) => {
+  const joined = view.feature("mergesEqualRoutes") ? withoutRepetition(hosts) : each(hosts);
+  const routed = joined.map(({ hostnames, port, routes, redirects }) => {
     const name = `${inUrl(hostnames[0] ?? "")}:${port}`;
     return { name, domains: hostnames, routes: [...routes.values()], redirects, countsAttempts, isMisdirected: false };
   });
@@ -184,6 +185,10 @@ function intersection(servers: readonly string[], others: readonly string[]): re
 
 interface JoinedHost extends SharedHost {
   readonly hostnames: readonly string[];
+}
+
+function each(hosts: ReadonlyMap<string, SharedHost>): readonly JoinedHost[] {
+  return [...hosts].map(([hostname, host]) => ({ ...host, hostnames: [hostname] }));
 }
 
 /** Hosts with the same routes are one virtual host, named after the most specific. */

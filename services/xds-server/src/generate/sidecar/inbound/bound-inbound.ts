@@ -5,7 +5,7 @@ import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { socketAddress } from "../../envoy/address.ts";
 import { httpInspector, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
-import { exactBalance } from "../../envoy/listeners/listener-parts.ts";
+import { acceptedAtOnce, exactBalance } from "../../envoy/listeners/listener-parts.ts";
 import { portChainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, inboundChains } from "./inbound-chains.ts";
 import type { InboundPort } from "./inbound-ports.ts";
@@ -31,7 +31,7 @@ export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
     ],
     listenerFiltersTimeout: detectionTimeout ?? { seconds: 0n, nanos: 0 },
     continueOnListenerFiltersTimeout: true,
-    maxConnectionsToAcceptPerSocketEvent: 1,
+    ...acceptedAtOnce(inputs.traits),
     ...(inputs.traits.exactBalance.inbound && { connectionBalanceConfig: exactBalance }),
   });
 }

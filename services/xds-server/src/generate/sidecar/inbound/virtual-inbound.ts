@@ -14,7 +14,7 @@ import {
   originalSource,
   tlsInspector,
 } from "../../envoy/listeners/listener-filters.ts";
-import { exactBalance } from "../../envoy/listeners/listener-parts.ts";
+import { acceptedAtOnce, exactBalance } from "../../envoy/listeners/listener-parts.ts";
 import { chainOptions, portChainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, type InboundDestination, inboundChains } from "./inbound-chains.ts";
 import type { InboundPort } from "./inbound-ports.ts";
@@ -53,7 +53,7 @@ export function buildVirtualInbound(inputs: VirtualInboundInputs): Listener {
     listenerFilters: listenerFilters(inputs),
     listenerFiltersTimeout: inputs.detectionTimeout ?? { seconds: 0n, nanos: 0 },
     continueOnListenerFiltersTimeout: true,
-    maxConnectionsToAcceptPerSocketEvent: 1,
+    ...acceptedAtOnce(traits),
     ...(traits.transparent && { transparent: true }),
     ...(traits.exactBalance.inbound && { connectionBalanceConfig: exactBalance }),
     accessLog: [...traits.accessLogs.inbound.listener],

@@ -13,7 +13,12 @@ import { statefulSession } from "../../envoy/filters/http-filters.ts";
 import { protocolProxy, tcpProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { httpInspector, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
-import { exactBalance, originMetadata } from "../../envoy/listeners/listener-parts.ts";
+import {
+  acceptedAtOnce,
+  exactBalance,
+  handshakeTimeout,
+  originMetadata,
+} from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
 import { type HttpChain, isMatched, type OutboundChain, type OutboundListenerPlan, type TcpChain } from "./plan.ts";
 
@@ -32,7 +37,7 @@ export function buildOutboundListener({ traits, plan, detectionTimeout }: Outbou
     trafficDirection: TrafficDirection.OUTBOUND,
     address: port === 0 ? pipeAddress(bind.replace(/^unix:\/\//, "")) : socketAddress(bind, port),
     additionalAddresses: extraAddresses.map((extra) => ({ address: socketAddress(extra, port) })),
-    ...(bindToPort ? { maxConnectionsToAcceptPerSocketEvent: 1 } : { bindToPort: false }),
+    ...(bindToPort ? acceptedAtOnce(traits) : { bindToPort: false }),
     filterChains: [...filterChains],
     ...(defaultFilterChain && { defaultFilterChain }),
     listenerFilters: [...(chains.some(asksServerName) ? [tlsInspector()] : []), ...(sniffs ? [httpInspector()] : [])],
@@ -98,8 +103,6 @@ function extensionsOf({ extensions }: ListenerTraits, port: number): FilterChain
   return [...networkPolicyFilters(extensions, { side: "outbound", port })];
 }
 
-const connectTimeout = { seconds: 15n, nanos: 0 };
-
 function httpChain(traits: ListenerTraits, chain: HttpChain, { bind, port }: BoundPlace): FilterChain {
   const { sniffed, routeName, grpcWeb } = chain;
   const dnsCache = chain.dnsCache ?? traits.unknownHosts;
@@ -107,7 +110,7 @@ function httpChain(traits: ListenerTraits, chain: HttpChain, { bind, port }: Bou
     ...(sniffed && {
       filterChainMatch: { transportProtocol: "raw_buffer", applicationProtocols: [...traits.plainHttpProtocols] },
     }),
-    transportSocketConnectTimeout: connectTimeout,
+    ...handshakeTimeout(traits),
     filters: [
       ...extensionsOf(traits, port),
       connectionManager({
@@ -135,7 +138,7 @@ function tcpChain(traits: ListenerTraits, chain: TcpChain, { port }: BoundPlace)
         prefixRanges: prefixes.filter(isMatched).map(prefixRange),
       },
     }),
-    transportSocketConnectTimeout: connectTimeout,
+    ...handshakeTimeout(traits),
     filters: [
       ...extensionsOf(traits, port),
       ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),

@@ -5,15 +5,10 @@ import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMess
 import { horizonSubject, type Mark, type MarkedPlace, markText, type ReadPlace, readMark, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
-import {
-  closeConnection,
-  connectPatiently,
-  type NatsConnectOptions,
-  retryMs,
-  retryUntilAborted,
-} from "./nats-connection.ts";
+import { closeConnection, connectPatiently, retryUntilAborted } from "./nats-connection.ts";
 import { openNatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
+import { type NatsConnectOptions, retryMs } from "./nats-options.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
 import { horizonOf, markedPlace, openStream, removeMessage, type StreamLook, streamName } from "./nats-stream.ts";
 import { deliveries } from "./ordered-consumer.ts";

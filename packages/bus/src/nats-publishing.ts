@@ -4,8 +4,8 @@ import { headers, type JetStreamClient, nuid } from "nats";
 import type { OutgoingMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import { messageBytes } from "./held-changes.ts";
-import { retryMs } from "./nats-connection.ts";
 import type { NatsLink } from "./nats-link.ts";
+import { retryMs } from "./nats-options.ts";
 
 /** What one message may weigh beside its payload and headers. */
 const overheadBytes = 1_024;

@@ -23,6 +23,7 @@ const steps: readonly Step[] = [
   { name: "fuzz", command: ["node", "scripts/fuzz.ts", "--seconds", "15"], minutes: 3 },
   { name: "types", command: ["tsc", "--noEmit", "-p", "tsconfig.json"], minutes: 5 },
   { name: "types of the page", command: ["tsc", "--noEmit", "-p", "packages/console/tsconfig.json"], minutes: 5 },
+  { name: "size of the page", command: ["node", "scripts/check-page-size.ts"], minutes: 2 },
   { name: "lint", command: ["biome", "check", "--error-on-warnings", "."], minutes: 3 },
   { name: "code", command: ["node", "scripts/check-code.ts"], minutes: 3 },
   { name: "unused", command: ["knip", "--no-progress", "--no-config-hints"], minutes: 3 },

@@ -12,6 +12,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Which files are loaded at the start: read by scripts/check-page-size.ts.
+    manifest: "manifest.json",
     emptyOutDir: true,
     license: { fileName: "licences.md" },
   },

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { commands } from "../../packages/cli/src/commands.ts";
 import { commandPage, overviewPage, pageName } from "../../packages/cli/src/manual/page.ts";
 import { packageVersion } from "../../packages/cli/src/parse/program.ts";
+import { buildReleasedPage } from "../../packages/console/src/built-page.ts";
 import { bundle, projectRoot } from "./bundle.ts";
 import { imagePrograms } from "./image-programs.ts";
 
 const outDirectory = join(projectRoot, "packages/cli/dist");
+await buildReleasedPage();
 await bundle({ entries: imagePrograms, outDirectory });
 
 const manual = { version: packageVersion(), commands: commands.map(({ definition }) => definition) };

@@ -37,6 +37,11 @@ export async function builtPage(): Promise<string> {
   return wanted;
 }
 
+/** Builds the page where a release carries it. @throws Error with vite's output */
+export async function buildReleasedPage(): Promise<void> {
+  await buildPage(join(checkout, "dist/page"));
+}
+
 /** Builds into a directory, which is emptied first. @throws Error with vite's output */
 async function buildPage(directory: string): Promise<void> {
   const vite = join(checkout, "node_modules/vite/bin/vite.js");

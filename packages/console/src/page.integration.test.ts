@@ -22,6 +22,21 @@ const screens: readonly { readonly path: string; readonly shows: string }[] = [
   { path: `/proxies/${proxyName(1)}?tab=receipts`, shows: "Acknowledged generation" },
   { path: `/proxies/${proxyName(1)}?tab=compare`, shows: "weightedClusters" },
   { path: `/proxies/${proxyName(1)}?tab=facts`, shows: "INTERCEPTION_MODE" },
+  { path: "/objects", shows: "1–50 of 1,500 objects" },
+  { path: "/objects/VirtualService/shop/checkout", shows: "in effect on 4 of 12 proxies" },
+  { path: "/objects/VirtualService/shop/checkout?tab=history", shows: "weight: 90" },
+  { path: "/objects/VirtualService/shop/checkout?tab=resources", shows: "1–50 of 120 resources" },
+  { path: "/objects/VirtualService/shop/checkout?tab=edit", shows: "Changes are checked while you type" },
+  { path: "/objects/new", shows: "Changes are checked while you type" },
+  { path: "/changes", shows: "16 waiting" },
+  { path: "/changes/compare?from=4180&to=4182", shows: "the content of a Secret is not shown" },
+  { path: "/rejections", shows: "RouteConfiguration.virtual_hosts" },
+  { path: "/topology", shows: "10 namespaces" },
+  { path: "/topology/shop", shows: "billing-1060.shop.svc.cluster.local" },
+  { path: "/topology/shop/web-0.shop.svc.cluster.local", shows: "4,096 connections, 2 subsets" },
+  { path: "/certificates", shows: "has not acknowledged the new root" },
+  { path: "/settings", shows: "DEBOUNCE_AFTER" },
+  { path: "/nowhere", shows: "There is no screen at" },
 ];
 
 describe("the page", { skip: skipWithoutChromium }, () => {
@@ -143,6 +158,69 @@ describe("the page", { skip: skipWithoutChromium }, () => {
     server.publish("generation", { generation: mesh.generation, at: ago(0), by: "test", changes: 1, objects: [] });
     await page.getByText("4,183").first().waitFor();
     assert.equal(await page.evaluate("window.isTheSame"), true);
+  });
+
+  it("checks an object while it is edited, shows what would change, applies it and watches it arrive", async () => {
+    const { browser, server, mesh } = parts();
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    await signIn(page, `${server.url}/objects/VirtualService/shop/checkout?tab=edit`, token);
+    const field = page.getByLabel("Manifest");
+    const text = await field.inputValue();
+    await field.fill(text.replace("weight: 90", "weight: 40"));
+    await page.locator(".annotation", { hasText: "weights sum up to 50, not 100" }).waitFor();
+    await page.getByText("line 14").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Apply" }).isDisabled(), true);
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await field.fill(text.replace("weight: 90", "weight: 80"));
+    await page.getByText("Valid. Apply would change").waitFor();
+    await page.getByText("a subset is used nowhere").waitFor();
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByText("Applied.").waitFor();
+    const at = mesh.objects.findIndex(({ object }) => object === "VirtualService/shop/checkout");
+    const row = mesh.objects[at];
+    assert.ok(row !== undefined);
+    mesh.objects[at] = { ...row, state: "live", live: row.concerned };
+    server.publish("objects", { open: [], settled: [row.object] });
+    await page.getByText("12 / 12").first().waitFor();
+    mesh.objects[at] = row;
+    assert.deepEqual(faults, []);
+  });
+
+  it("offers nothing to write to those who may only read", async () => {
+    const { browser, mesh } = parts();
+    await using server = await serveSample({ page: await builtPage(), mesh, token, mayWrite: false });
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, `${server.url}/objects/VirtualService/shop/checkout`, token);
+    await page.getByRole("link", { name: "History" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "Edit" }).count(), 0);
+    await page.goto(`${server.url}/settings`);
+    assert.equal(await page.getByLabel("Level of push").isDisabled(), true);
+    await page.goto(`${server.url}/objects/new`);
+    await page.getByText("Your token may read only").waitFor();
+  });
+
+  it("draws a service and 100 neighbours, with code that is loaded then", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    const scripts: string[] = [];
+    page.on("request", (request) => scripts.push(new URL(request.url()).pathname));
+    await signIn(page, `${server.url}/topology/shop`, token);
+    assert.equal(
+      scripts.some((path) => path.includes("draw-neighbours")),
+      false,
+    );
+    await page.getByRole("link", { name: "billing-1060.shop.svc.cluster.local" }).click();
+    await page.locator(".graph canvas.sigma-nodes").waitFor();
+    assert.equal(
+      scripts.some((path) => path.includes("draw-neighbours")),
+      true,
+    );
+    await page.getByText("Ways: 100").waitFor();
+    assert.equal(await page.getByText("The drawing is not shown").count(), 0);
+    assert.deepEqual(faults, []);
   });
 
   it("keeps what it knows while the control plane is away, and goes on when it is back", async () => {

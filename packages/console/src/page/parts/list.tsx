@@ -1,6 +1,6 @@
 /** A list of the server's: search, filters, a table, pages. Its whole state is in the address. */
 import type { ComponentChildren, VNode } from "preact";
-import type { Facet, FacetedPage, Page } from "../../contract/index.ts";
+import type { Facet, Page } from "../../contract/index.ts";
 import { counted, formatCount } from "../format/quantities.ts";
 import { router } from "../state/browser.ts";
 import { nextSort, pageNumbers, rowChoices, sortDirection } from "../state/list-state.ts";
@@ -220,11 +220,4 @@ function PageButton({
       {label}
     </button>
   );
-}
-
-/** The facets of an answer by name, for a toolbar. */
-export function facetsOf<Name extends string>(
-  page: FacetedPage<unknown, Name> | undefined,
-): Readonly<Record<string, readonly Facet[]>> | undefined {
-  return page?.facets;
 }

@@ -98,7 +98,7 @@ export function Failure({ problem: { kind, message }, what, isOld = false }: Fai
 }
 
 /** Names the services that had no part in an answer. */
-export function AwayNotice({ away }: { readonly away: readonly AwayService[] }): VNode | null {
+function AwayNotice({ away }: { readonly away: readonly AwayService[] }): VNode | null {
   if (away.length === 0) return null;
   return (
     <div class="notice warn" role="status">

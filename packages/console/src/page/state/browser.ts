@@ -1,15 +1,16 @@
 /** What of the browser the page's state needs: its history, timers, events, the cookie's session, the colour scheme. The one place that is not tested without it. */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { SessionInfo } from "../../contract/index.ts";
 import { createAnswers } from "./answers.ts";
 import { createFetchJson, type Problem } from "./fetch-json.ts";
 import { followUpdates, type LiveUpdates } from "./live-updates.ts";
 import { createRouter } from "./router.ts";
 
-const later = (run: () => void, ms: number): (() => void) => {
+/** Runs a function after a delay, in milliseconds; the result cancels it. */
+export function later(run: () => void, ms: number): () => void {
   const timer = setTimeout(run, ms);
   return () => clearTimeout(timer);
-};
+}
 
 /** The page's router. */
 export const router = createRouter({
@@ -32,6 +33,12 @@ export const updates = signal<LiveUpdates | undefined>(undefined);
 
 /** Who is signed in: undefined until the server has answered. */
 export const session = signal<SessionInfo | "nobody" | undefined>(undefined);
+
+/** Whether screens offer to change something; the server checks each request again. */
+export const mayWrite = computed(() => {
+  const known = session.value;
+  return known !== undefined && known !== "nobody" && known.mayWrite;
+});
 
 /** Why the sign-in screen is shown to somebody who was signed in. */
 export const signedOutBecause = signal("");

@@ -13,7 +13,7 @@ test("arrows that follow from others are left out, and tests are not drawn", () 
     file("packages/a/src/index.ts", "packages/b/src/index.ts", "packages/c/src/index.ts"),
     file("packages/b/src/index.ts", "packages/c/src/index.ts"),
     file("packages/c/src/c.test.ts", "packages/a/src/index.ts"),
-    file(`${generate}/sidecar/clusters.ts`, `${generate}/envoy/address.ts`),
+    file(`${generate}/sidecar/clusters.ts`, `${generate}/envoy/stat-name.ts`),
   ]);
   assert.match(drawn, /"packages\/a"\] --> packages_b/);
   assert.match(drawn, /"packages\/b"\] --> packages_c/);

@@ -12,9 +12,9 @@ import type { ClientResponse } from "./client/response.ts";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ResourceSet } from "./resource-set.ts";
+import { rulesOf } from "./resource-set.ts";
 import { contentOf, isServedByWildcard, resource, setOf } from "./testing/fixtures.ts";
 import { Loopback, picker } from "./testing/loopback.ts";
-import { rulesOf } from "./type-rules.ts";
 
 const typeUrls = [types.cluster, types.endpoint, types.listener, types.route, types.secret, types.nameTable];
 const names = ["a", "b", "c", "d"];

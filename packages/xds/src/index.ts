@@ -17,7 +17,7 @@ export {
   readSotwRequest,
   type SotwRequest,
 } from "./request.ts";
-export { type Resource, type ResourceSet, ResourceSlice, SlicedResources } from "./resource-set.ts";
+export { type Resource, type ResourceSet, ResourceSlice, rulesOf, SlicedResources } from "./resource-set.ts";
 export { Identities, Interner, SharedStates } from "./sharing.ts";
 export type { Turn, TurnMessage, TurnOptions } from "./stream-state.ts";
 export { newStream } from "./stream-state.ts";
@@ -25,4 +25,3 @@ export type { Due, Effect, Rejection, StreamEvent, StreamState, TypeState } from
 export { isAnswer } from "./stream-types.ts";
 export type { Subscription } from "./subscription.ts";
 export { type NameSet, type NameSetKey, nameSet, namesOfKey } from "./subscription.ts";
-export { rulesOf } from "./type-rules.ts";

@@ -5,10 +5,9 @@
 import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
 import { absentResource, type Bodies, type MessageBody } from "./message-body.ts";
-import { diffVersions, type Resource, type ResourceSet, resourcesFor } from "./resource-set.ts";
+import { diffVersions, type Resource, type ResourceSet, resourcesFor, rulesOf } from "./resource-set.ts";
 import { isAnswer, type StreamState, type TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
-import { rulesOf } from "./type-rules.ts";
 
 export type Form = "sotw" | "delta";
 

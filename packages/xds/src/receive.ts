@@ -3,6 +3,7 @@
 import { isDebugType, typeUrl as types } from "@flotilla/proto";
 import type { MessageBody } from "./message-body.ts";
 import { type ClientRequest, type DeltaRequest, isDelta, type SotwRequest } from "./request.ts";
+import { rulesOf } from "./resource-set.ts";
 import {
   type Claim,
   type Effect,
@@ -23,7 +24,6 @@ import {
   sameSubscription,
   sotwSubscription,
 } from "./subscription.ts";
-import { rulesOf } from "./type-rules.ts";
 
 export function receive(state: StreamState, request: ClientRequest): Step {
   const { typeUrl, nonce, error } = request;

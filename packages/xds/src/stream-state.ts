@@ -12,6 +12,7 @@ import type { Bodies, MessageBody } from "./message-body.ts";
 import { effectiveSet, type Form, plan } from "./plan.ts";
 import { receive } from "./receive.ts";
 import type { ResourceSet } from "./resource-set.ts";
+import { rulesOf } from "./resource-set.ts";
 import {
   isAnswer,
   markStale,
@@ -24,7 +25,6 @@ import {
   withType,
 } from "./stream-types.ts";
 import { type NameSet, noNames, type Subscription, wants } from "./subscription.ts";
-import { rulesOf } from "./type-rules.ts";
 
 export const newStream: StreamState = {
   types: new Map(),

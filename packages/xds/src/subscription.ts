@@ -1,5 +1,5 @@
 /** What a client wants of one type, and how requests of both forms change it. Pure. */
-import { rulesOf } from "./type-rules.ts";
+import { rulesOf } from "./resource-set.ts";
 
 export interface Subscription {
   readonly wildcard: boolean;

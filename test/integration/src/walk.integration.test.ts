@@ -66,7 +66,7 @@ metadata: {name: web, namespace: shop}
 spec: {hosts: [web], http: [{route: [{destination: {host: web}}], timeout: ${version}s}]}
 `,
     idle: /^(?:services\/service-controller|packages\/registry)\//,
-    maxFiles: 64,
+    maxFiles: 60,
     maxReturns: 12,
   },
   {
@@ -81,7 +81,7 @@ ports: [{name: http, port: 8080}]
 endpoints: [{addresses: [192.0.2.${version}], conditions: {ready: true}}]
 `,
     idle: /^services\/config-controller\//,
-    maxFiles: 55,
+    maxFiles: 50,
     maxReturns: 9,
   },
 ];

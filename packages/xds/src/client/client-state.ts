@@ -4,7 +4,7 @@
  */
 import type { Form } from "../plan.ts";
 import type { ClientRequest, RequestError } from "../request.ts";
-import { rulesOf } from "../type-rules.ts";
+import { rulesOf } from "../resource-set.ts";
 import type { ClientResponse, ReceivedResource } from "./response.ts";
 
 export interface ClientUpdate {

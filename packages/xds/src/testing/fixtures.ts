@@ -3,7 +3,7 @@
 import { checksum } from "@flotilla/model";
 import { Parts, typeUrl as types } from "@flotilla/proto";
 import type { Resource, ResourceSet } from "../resource-set.ts";
-import { rulesOf } from "../type-rules.ts";
+import { rulesOf } from "../resource-set.ts";
 
 /** Name in field 1 as Envoy's resources have it; clusters say in field 2 that they take endpoints by EDS. */
 export function resource(typeUrl: string, name: string, content: string): Resource {

@@ -7,7 +7,7 @@ import type { Change, ConfigKey, Proxy } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
 import type { EncodedResource } from "../generate/encode/encoded.ts";
-import { type ResourceSetQueries, resourceSetQueries } from "../generate/encode/resource-set.ts";
+import { type ResourceSetQueries, resourceSetQueries } from "../generate/encode/generator.ts";
 import { generators } from "../generate/index.ts";
 import { createGeneratorRegistry } from "../generate/registry.ts";
 import { decodeSpec } from "../snapshot/config-specs.ts";

@@ -2,8 +2,10 @@
  * Whose turn it is to be written to. A stream waits here at most once, whatever changes meanwhile; urgent ones go first, all others in
  * order of arrival; work is cut into slices so that the event loop stays free; and only so many messages are on their way to the network
  * at a time. A client that does not read gives its place back.
- * Time and deadlines as this stage sees them, so that tests can set them.
+ * Pushes of one stream in its client's pace. Time and deadlines as this stage sees them, so that tests can set them.
  */
+import { typeUrl } from "@flotilla/proto";
+import { isAnswer, type StreamState } from "@flotilla/xds";
 
 export type Urgency = "urgent" | "normal";
 
@@ -223,5 +225,39 @@ export class Deadlines<Key> {
       this.#begun.delete(key);
       onLate(key);
     }
+  }
+}
+
+/** A message of these may take a client long: pushes meanwhile would only queue there, and all of them fit into one. */
+const pacedTypes: ReadonlySet<string> = new Set([
+  typeUrl.cluster,
+  typeUrl.listener,
+  typeUrl.route,
+  typeUrl.scopedRoute,
+]);
+
+/** Pushes in the client's own pace: the next one of a type leaves when the last one is answered, or after a while without an answer. */
+export class Pacing {
+  readonly #waitMs: number;
+  readonly #sentAtMs = new Map<string, number>();
+
+  constructor(waitMs: number) {
+    this.#waitMs = waitMs;
+  }
+
+  sent(type: string, nowMs: number): void {
+    if (pacedTypes.has(type)) this.#sentAtMs.set(type, nowMs);
+  }
+
+  /** When the next push may leave although nothing is answered until then; undefined: something is due that waits for no answer. */
+  waitsUntil({ types }: StreamState, nowMs: number): number | undefined {
+    let until: number | undefined;
+    for (const [type, { due, outstanding }] of types) {
+      if (due === undefined) continue;
+      const endMs = (this.#sentAtMs.get(type) ?? Number.NEGATIVE_INFINITY) + this.#waitMs;
+      if (isAnswer(due) || outstanding.length === 0 || endMs <= nowMs) return undefined;
+      until = Math.min(until ?? endMs, endMs);
+    }
+    return until;
   }
 }

@@ -15,7 +15,7 @@ import type { ConnectedStreams } from "./connected-streams.ts";
 import { RequestDecoder } from "./decode-request.ts";
 import { handOffAll, longestDrainMs } from "./hand-off-all.ts";
 import { MessageCache, writeDeadlines } from "./message-cache.ts";
-import { SharedRecords } from "./receipts.ts";
+import { SharedRecords } from "./progress.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { Stream } from "./stream.ts";
 import {

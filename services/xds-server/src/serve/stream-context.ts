@@ -6,7 +6,7 @@ import type { PushScheduler } from "../push/push-queue.ts";
 import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { MessageCache, WriteDeadlines } from "./message-cache.ts";
-import type { SharedRecords } from "./receipts.ts";
+import type { SharedRecords } from "./progress.ts";
 import type { ResourceSource } from "./resource-source.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamObserver } from "./stream-record.ts";

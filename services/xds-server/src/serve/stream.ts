@@ -18,10 +18,10 @@ import {
   type Subscription,
   type TurnMessage,
 } from "@flotilla/xds";
-import type { Pushable, Urgency } from "../push/push-queue.ts";
+import { Pacing, type Pushable, type Urgency } from "../push/push-queue.ts";
 import { AnswerQueue, maxOpenQuestions } from "./debug-answers.ts";
 import { type Wire, Writer } from "./message-cache.ts";
-import { Pacing, Progress } from "./progress.ts";
+import { Progress } from "./progress.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import { type StreamContext, TurnTimer } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";

@@ -8,6 +8,8 @@
 import { hash } from "node:crypto";
 import type { MessageShape } from "@bufbuild/protobuf";
 import { encode, type GenMessage, type Message, Parts, type TypeUrl } from "@flotilla/proto";
+import { type SliceText, sliceKeys, sliceTexts } from "../../snapshot/row-index.ts";
+import { query, type ViewQuery } from "../../snapshot/view.ts";
 
 export interface Encoded {
   readonly version: string;
@@ -175,4 +177,26 @@ export class Pairs<First extends object, Second extends object> {
     }
     return pair;
   }
+}
+
+/**
+ * The parts of a container whose keys `list` gives, joined in slices: a change of one part costs its slice and a look
+ * at the others, not a look at every part. Views whose lists are alike in a slice share it.
+ */
+export function slicedParts<Arg extends string, Key extends string>(
+  name: string,
+  list: ViewQuery<Arg, readonly Key[]>,
+  part: ViewQuery<Key, Encoded>,
+): ViewQuery<Arg, readonly Encoded[]> {
+  const texts = query<readonly SliceText<Key>[], Arg>(`${name}-slice-texts`, (view, argument) =>
+    sliceTexts(view.read(list, argument)),
+  );
+  const slice = query<Encoded, SliceText<Key>>(
+    `${name}-slice`,
+    (view, text) => new Joined(sliceKeys(text).map((key) => view.read(part, key))),
+    sameVersion,
+  );
+  return query<readonly Encoded[], Arg>(`${name}-slices`, (view, argument) =>
+    view.read(texts, argument).map((text) => view.read(slice, text)),
+  );
 }

@@ -9,12 +9,13 @@
 import type { Message, MessageShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { TypeUrl } from "@flotilla/proto";
-import { type NameSetKey, namesOfKey } from "@flotilla/xds";
-import type { SliceText } from "../../snapshot/row-index.ts";
+import { Interner, type NameSetKey, namesOfKey, type ResourceSet, ResourceSlice, SlicedResources } from "@flotilla/xds";
+import { type SliceText, sliceKeys, sliceTexts } from "../../snapshot/row-index.ts";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
 import {
   BuildCache,
   concatBytes,
+  contentHash,
   type Encoded,
   type EncodedResource,
   encodedMessage,
@@ -230,5 +231,56 @@ function namedResource(
     get bytes() {
       return content.bytes;
     },
+  };
+}
+
+export interface ResourceSetQueries {
+  /** Every resource there is: for wildcard subscriptions. */
+  readonly all: ViewQuery<undefined, ResourceSet>;
+  /** The resources of the names asked for that exist. */
+  readonly named: ViewQuery<NameSetKey, ResourceSet>;
+}
+
+interface Slice {
+  readonly content: ResourceSlice;
+  readonly version: string;
+}
+
+export function resourceSetQueries({ typeUrl, names, slices, namesFor, resource }: Generator): ResourceSetQueries {
+  const sets = new Interner<ResourceSet>();
+  const slice = query<Slice, SliceText>(
+    `${typeUrl} slice`,
+    (view, text) => {
+      const resources = sliceKeys(text).flatMap((name) => view.read(resource, name) ?? []);
+      const lines = resources.map(({ name, version }) => `${name} ${version}\n`);
+      return { content: new ResourceSlice(resources), version: contentHash(lines.join("")) };
+    },
+    sameVersion,
+  );
+  const joined = (slices: readonly Slice[]): ResourceSet => {
+    const version = contentHash(slices.map((one) => one.version).join(""));
+    return sets.intern(version, () => {
+      return { typeUrl, byName: new SlicedResources(slices.map(({ content }) => content)), version };
+    });
+  };
+  const allTexts =
+    slices ??
+    query<readonly SliceText[]>(`${typeUrl} slices of all`, (view) =>
+      names === undefined ? [] : sliceTexts(view.read(names)),
+    );
+  const namedTexts = query<readonly SliceText[], NameSetKey>(`${typeUrl} slices`, (view, key) =>
+    sliceTexts(namesFor === undefined ? namesOfKey(key) : view.read(namesFor, key)),
+  );
+  return {
+    all: query(
+      `${typeUrl} set`,
+      (view) => joined(view.read(allTexts).map((text) => view.read(slice, text))),
+      sameVersion,
+    ),
+    named: query<ResourceSet, NameSetKey>(
+      `${typeUrl} named`,
+      (view, key) => joined(view.read(namedTexts, key).map((text) => view.read(slice, text))),
+      sameVersion,
+    ),
   };
 }

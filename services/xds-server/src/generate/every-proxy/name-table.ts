@@ -7,9 +7,8 @@ import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { type ScopeName, scopeName } from "../../snapshot/scope/sidecar.ts";
 import { importedServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query } from "../../snapshot/view.ts";
-import { type Encoded, encodedMessage, sameVersion } from "../encode/encoded.ts";
+import { type Encoded, encodedMessage, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
-import { slicedParts } from "../encode/resource-set.ts";
 import { nameEntries } from "./name-entries.ts";
 
 /** The only resource has no name; other proxies than sidecars get an empty table. */

@@ -1,12 +1,12 @@
 /** LDS of gRPC programs without a proxy: API listeners of what they call, and of servers the listeners of their own addresses. */
 import { clusterName } from "@flotilla/model";
 import { create, pack, typeUrl } from "@flotilla/proto";
+import { socketAddress } from "@flotilla/proto/addresses";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { StatefulSession } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
 import { HttpConnectionManagerSchema } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
-import { socketAddress } from "../envoy/address.ts";
 import { fault, router, sessionFilter } from "../envoy/filters/http-filters.ts";
 import { sessionStateOf } from "../select/persistent-session.ts";
 import { extraAddresses, serviceAddress } from "../select/service-address.ts";

@@ -6,9 +6,8 @@ import { hostsOverlap, isWildcard, parseClusterName, parseSniName } from "@floti
 import { typeUrl } from "@flotilla/proto";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import { query, type View } from "../../snapshot/view.ts";
-import { type Encoded, sameVersion } from "../encode/encoded.ts";
+import { type Encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
-import { slicedParts } from "../encode/resource-set.ts";
 import { inUrl, routeConfigurationHead } from "../envoy/routes/route-configuration.ts";
 import { type HostPlan, hostDomains, hostPlan, type PlanText, plannedService } from "../select/planned-host.ts";
 import { encodedMeshHost } from "../select/virtual-host.ts";

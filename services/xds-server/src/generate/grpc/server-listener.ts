@@ -3,6 +3,7 @@
  * and TLS at one port: where both are permitted, a server whose callers use the mesh's TLS by themselves takes TLS alone.
  */
 import { create, pack } from "@flotilla/proto";
+import { socketAddress } from "@flotilla/proto/addresses";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import {
   HttpConnectionManagerSchema,
@@ -11,7 +12,6 @@ import {
 import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { targetService } from "../../snapshot/scope/services.ts";
 import type { View } from "../../snapshot/view.ts";
-import { socketAddress } from "../envoy/address.ts";
 import { router } from "../envoy/filters/http-filters.ts";
 import { networkFilter } from "../envoy/filters/network-filters.ts";
 import { serverTls } from "../envoy/tls/certificate-provider.ts";

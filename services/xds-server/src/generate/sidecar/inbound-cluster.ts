@@ -1,6 +1,7 @@
 /** The clusters towards the workload behind a sidecar, one a port. */
 import { type IpMode, isIpv4, isIpv6 } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
+import { pipeAddress, socketAddress } from "@flotilla/proto/addresses";
 import {
   type Cluster,
   ClusterSchema,
@@ -19,7 +20,6 @@ import { targetService } from "../../snapshot/scope/services.ts";
 import { sidecarOf } from "../../snapshot/scope/sidecar.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { pipeAddress, socketAddress } from "../envoy/address.ts";
 import { clusterMetadata, rulePath, type ServiceLabel } from "../envoy/clusters/cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions } from "../envoy/clusters/connection-pool.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";

@@ -7,9 +7,8 @@ import { type Route, RouteSchema, VirtualHostSchema } from "@flotilla/proto/envo
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { type Encoded, encodedElement, sameVersion } from "../encode/encoded.ts";
+import { type Encoded, encodedElement, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
-import { slicedParts } from "../encode/resource-set.ts";
 import { zeroDuration } from "../envoy/duration.ts";
 import {
   parseRouteName,

@@ -1,10 +1,10 @@
 /** The listener that everything leaving the workload is redirected to; it hands over to the listener of the destination. */
 import { create } from "@flotilla/proto";
+import { socketAddress } from "@flotilla/proto/addresses";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import { socketAddress } from "../envoy/address.ts";
 import type { DnsCache } from "../envoy/clusters/dns-cache.ts";
 import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import { dynamicForwardProxy } from "../envoy/filters/dynamic-forward-proxy.ts";

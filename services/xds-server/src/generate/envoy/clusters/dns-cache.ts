@@ -5,13 +5,13 @@
 
 import type { IpMode } from "@flotilla/model";
 import { create, pack } from "@flotilla/proto";
+import { socketAddress } from "@flotilla/proto/addresses";
 import { Cluster_DnsLookupFamily as LookupFamily } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import {
   type DnsCacheConfig,
   DnsCacheConfigSchema,
 } from "@flotilla/proto/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache_pb";
 import { CaresDnsResolverConfigSchema } from "@flotilla/proto/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb";
-import { socketAddress } from "../address.ts";
 
 export interface DnsCache {
   /** The (wildcard) host of a service; empty for names that no service has. */

@@ -10,9 +10,9 @@ import {
   workloadMode,
 } from "@flotilla/model";
 import type { JsonObject, MessageInitShape } from "@flotilla/proto";
+import { internalAddress, pipeAddress, socketAddress } from "@flotilla/proto/addresses";
 import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
 import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_components_pb";
-import { internalAddress, pipeAddress, socketAddress } from "../address.ts";
 import { destinationMetadata } from "../hbone/internal-transport.ts";
 import type { EndpointInputs } from "./endpoint-inputs.ts";
 import { distribute, failover, failoverByLabels, type Group } from "./locality-priority.ts";

@@ -1,5 +1,6 @@
 /** Clusters that lead to listeners of the same Envoy, and those that open HBONE tunnels. */
 import { create, type Duration, pack } from "@flotilla/proto";
+import { internalAddress } from "@flotilla/proto/addresses";
 import {
   type Cluster,
   ClusterSchema,
@@ -8,7 +9,6 @@ import {
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import type { TransportSocket } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { HttpProtocolOptionsSchema } from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
-import { internalAddress } from "../address.ts";
 import { circuitBreakers, httpOptionsKey, passthroughHttpOptions } from "../clusters/connection-pool.ts";
 import { hboneClientTls, type TunnelTls } from "./hbone-tls.ts";
 import { destinationMetadata, internalTransport, plainInternal } from "./internal-transport.ts";

@@ -1,5 +1,6 @@
 /** Listeners of HBONE: one that ends tunnels, and those within Envoy that open them. */
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
+import { socketAddress } from "@flotilla/proto/addresses";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
@@ -12,7 +13,6 @@ import {
   type TcpProxy_TunnelingConfigSchema,
   TcpProxySchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb";
-import { socketAddress } from "../address.ts";
 import { zeroDuration } from "../duration.ts";
 import { router } from "../filters/http-filters.ts";
 import { networkFilter } from "../filters/network-filters.ts";

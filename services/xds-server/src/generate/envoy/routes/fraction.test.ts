@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { create } from "@flotilla/proto";
+import { pipeAddress, socketAddress } from "@flotilla/proto/addresses";
 import { FractionalPercent_DenominatorType as Denominator } from "@flotilla/proto/envoy/type/v3/percent_pb";
 import { PercentSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { pipeAddress, socketAddress } from "../address.ts";
 import { hundredths, millionths } from "./fraction.ts";
 
 it("percentages of Istio are exact to the millionth", () => {

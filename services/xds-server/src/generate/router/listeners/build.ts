@@ -1,11 +1,11 @@
 /** Builds a router's listener from its plan. */
 import { create } from "@flotilla/proto";
+import { datagramAddress, pipeAddress, socketAddress } from "@flotilla/proto/addresses";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { datagramAddress, pipeAddress, socketAddress } from "../../envoy/address.ts";
 import { datagramProxy } from "../../envoy/filters/datagram-proxy.ts";
 import { networkPolicyFilters } from "../../envoy/filters/extension-filters.ts";
 import { statefulSession } from "../../envoy/filters/http-filters.ts";

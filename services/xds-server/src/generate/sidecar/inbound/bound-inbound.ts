@@ -1,9 +1,9 @@
 /** A listener of its own for a port that the Sidecar opens, where nothing is redirected. */
 import { isUnsupported } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
+import { socketAddress } from "@flotilla/proto/addresses";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import { socketAddress } from "../../envoy/address.ts";
 import { httpInspector, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { acceptedAtOnce, exactBalance } from "../../envoy/listeners/listener-parts.ts";
 import { portChainOptions } from "./chain-options.ts";

@@ -3,10 +3,10 @@
 import type { MutualTlsMode } from "@flotilla/model";
 import { isUnsupported } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
+import { socketAddress } from "@flotilla/proto/addresses";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import { socketAddress } from "../../envoy/address.ts";
 import { metadataExchange, tcpProxy } from "../../envoy/filters/network-filters.ts";
 import {
   httpInspector,

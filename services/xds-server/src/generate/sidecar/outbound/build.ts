@@ -2,10 +2,10 @@
 
 import { parseCidr } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
+import { pipeAddress, socketAddress } from "@flotilla/proto/addresses";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import { pipeAddress, socketAddress } from "../../envoy/address.ts";
 import { zeroDuration } from "../../envoy/duration.ts";
 import { dynamicForwardProxy, dynamicForwardProxyBySni } from "../../envoy/filters/dynamic-forward-proxy.ts";
 import { networkPolicyFilters } from "../../envoy/filters/extension-filters.ts";

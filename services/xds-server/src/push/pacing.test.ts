@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl } from "@flotilla/proto";
 import { newStream, type StreamState, type TypeState } from "@flotilla/xds";
-import { Pacing } from "./progress.ts";
+import { Pacing } from "../push/push-queue.ts";
 
 const push = { asked: new Set<string>(), dropped: new Set<string>(), mustAnswer: false };
 const answer = { ...push, mustAnswer: true };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChangeGroup } from "@flotilla/model";
-import { GroupGathering, type Member } from "./group-gathering.ts";
+import { GroupGathering, type Member } from "./subscriber.ts";
 
 interface Sent {
   readonly publisher: string;

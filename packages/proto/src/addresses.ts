@@ -1,6 +1,6 @@
 /** Envoy's form of addresses. */
-import { create } from "@flotilla/proto";
-import { type Address, AddressSchema, SocketAddress_Protocol } from "@flotilla/proto/envoy/config/core/v3/address_pb";
+import { create } from "@bufbuild/protobuf";
+import { type Address, AddressSchema, SocketAddress_Protocol } from "./gen/envoy/config/core/v3/address_pb.js";
 
 /** @param port TCP port */
 export function socketAddress(address: string, port: number): Address {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { newStream, type StreamState, type TypeState } from "@flotilla/xds";
-import { Receipts, SharedRecords } from "./receipts.ts";
+import { Receipts, SharedRecords } from "./progress.ts";
 import type { Receipt } from "./stream-record.ts";
 
 const [cds, lds] = ["cds", "lds"] as const;

@@ -273,6 +273,34 @@ export const clientLimits: readonly Limit[] = [
     ],
   },
   {
+    resource: "streams of NATS that a service writes, with its own credentials",
+    bounds: [
+      inFile("packages/bus/src/stored-streams.ts", "maxReportBytes", "bytes of reports"),
+      inFile("packages/bus/src/stored-streams.ts", "maxLeaseBytes", "bytes of leases"),
+    ],
+    effect: "its writes are refused (10077), others go on; configuration, endpoints and what is kept nowhere else have the disk as their bound",
+    test: ["packages/bus/src/nats-floods.integration.test.ts", "fills its own buckets up to their bound, and no others"],
+  },
+  {
+    resource: "consumers on NATS",
+    bounds: [
+      inFile("packages/bus/src/stored-streams.ts", "maxStreamConsumers", "of the one stream"),
+      inFile("packages/bus/src/stored-streams.ts", "maxBucketConsumers", "of a bucket"),
+      inFile("packages/bus/src/stored-streams.ts", "maxIdleConsumerMs", "ms without a listener"),
+    ],
+    effect: "new readers wait (10026), those who read go on",
+    test: [
+      "packages/bus/src/nats-floods.integration.test.ts",
+      "makes consumers up to a bound, those who read go on, and consumers end with their listener whatever they were asked to be",
+    ],
+  },
+  {
+    resource: "a message on NATS",
+    bounds: [inFile("packages/servers/src/start-server.ts", "maxPayloadBytes", "bytes")],
+    effect: "the server closes the connection",
+    test: ["packages/bus/src/nats-floods.integration.test.ts", "is cut off at a message above the bound"],
+  },
+  {
     resource: "values of bus and store that cannot be read",
     bounds: [
       inFile("packages/bus/src/set-aside.ts", "maxPlaces", "are named"),

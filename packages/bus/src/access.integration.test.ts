@@ -111,6 +111,14 @@ const bucketWriters: Readonly<Record<string, readonly BusService[]>> = {
   "flotilla-machines": ["xds-server"],
 };
 
+/** Where these are not the writers. */
+const configurers: Readonly<Record<string, readonly BusService[]>> = {
+  "flotilla-progress": ["config-controller"],
+  "flotilla-distribution": ["config-controller"],
+  "flotilla-trust-reports": ["ca"],
+  "flotilla-machines": ["service-controller"],
+};
+
 const bucketReaders: Readonly<Record<string, readonly BusService[]>> = {
   ...bucketWriters,
   "flotilla-progress": ["service-controller", "config-controller"],
@@ -152,7 +160,7 @@ const buckets = Object.entries(bucketWriters).flatMap(([bucket, writers]) => {
   const api = (call: string): string => `$JS.API.${call}.KV_${bucket}`;
   return [
     [`$KV.${bucket}.key`, writers],
-    [api("STREAM.UPDATE"), writers],
+    [api("STREAM.UPDATE"), configurers[bucket] ?? writers],
     [api("STREAM.INFO"), readers],
     [api("STREAM.CREATE"), readers],
     [api("STREAM.MSG.GET"), readers],

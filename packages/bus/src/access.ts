@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nkeys } from "nats";
 import { horizonSubject, subjectRoot } from "./bus.ts";
-import { storedStreams } from "./stored-streams.ts";
+import { configurersOf, storedStreams } from "./stored-streams.ts";
 import { token } from "./topics.ts";
 
 /**
@@ -57,10 +57,14 @@ export function permissionsOf(service: BusService): BusPermissions {
     ...(subjects.length === 0
       ? []
       : [`$JS.API.STREAM.UPDATE.${mainStream}`, `$JS.API.STREAM.MSG.DELETE.${mainStream}`]),
-    ...used.flatMap(({ stream, writers }) => {
+    ...used.flatMap((one) => {
+      const { stream, writers } = one;
       if (stream === mainStream) return [];
-      const isWriter = writers.includes(service);
-      return [...readingOf(stream), ...(isWriter ? [`$JS.API.STREAM.UPDATE.${stream}`, `${keysOf(stream)}.>`] : [])];
+      return [
+        ...readingOf(stream),
+        ...(configurersOf(one).includes(service) ? [`$JS.API.STREAM.UPDATE.${stream}`] : []),
+        ...(writers.includes(service) ? [`${keysOf(stream)}.>`] : []),
+      ];
     }),
   ];
   return { publish: publish.toSorted(), deny: below(deny), subscribe: [`${inboxPrefix(service)}.>`] };

@@ -1,9 +1,23 @@
 /** Shared values over a JetStream key-value bucket. */
 import { delay, type Logger } from "@flotilla/runtime";
-import { ErrorCode, headers, type JetStreamClient, type KV, type MsgHdrs, NatsError, StorageType } from "nats";
+import {
+  DiscardPolicy,
+  ErrorCode,
+  headers,
+  type JetStreamClient,
+  type JetStreamManager,
+  type KV,
+  type MsgHdrs,
+  NatsError,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from "nats";
 import { markText } from "./bus.ts";
 import { BusError } from "./errors.ts";
-import { lastMessage, updateStream } from "./jetstream.ts";
+import { boundSettings, isNotFound, lastMessage, updateStream } from "./jetstream.ts";
 import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
 import type { NatsLink } from "./nats-link.ts";
 import { retryMs } from "./nats-options.ts";
@@ -36,17 +50,19 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
   const name = `flotilla-${token(bucket)}`;
   const { link, client, replicas } = parts;
   const open = async () => {
-    const kv = await client.views.kv(name, {
-      history: 1,
-      storage: StorageType.File,
-      replicas,
-      // The leader answers: another copy may not have what was acknowledged a moment ago.
-      allow_direct: false,
-      ...(ttlMs !== undefined && { ttl: ttlMs }),
+    const stream = `KV_${name}`;
+    const bounds = boundSettings(stream);
+    // The leader answers: another copy may not have what was acknowledged a moment ago.
+    const settings = { storage: StorageType.File, allow_direct: false };
+    const { manager } = link;
+    const info = await streamOf(manager, stream, {
+      ...{ subjects: [`$KV.${name}.>`], retention: RetentionPolicy.Limits, max_msgs_per_subject: 1 },
+      ...{ discard: DiscardPolicy.New, allow_rollup_hdrs: true, num_replicas: replicas },
+      ...(ttlMs !== undefined && { max_age: nanos(ttlMs) }),
+      ...{ ...settings, ...bounds.all },
     });
-    if (replicas > 1)
-      await updateStream(await link.manager.streams.info(`KV_${name}`), {}, { ...parts, manager: link.manager });
-    return kv;
+    await updateStream(info, bounds.changeable, { ...parts, manager });
+    return client.views.kv(name, { history: 1, replicas, ...settings });
   };
   const retried = <T>(work: () => Promise<T>, codes: readonly string[]): Promise<T> =>
     retryWhile((error) => error instanceof NatsError && codes.includes(error.code), work, parts);
@@ -84,6 +100,16 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
     entries: () => use(() => entries(name, parts), unanswered),
     watch: (stop) => watch(name, parts, stop),
   };
+}
+
+/** Made where it is missing: with bounds that the client's own buckets do not have. */
+async function streamOf(manager: JetStreamManager, name: string, settings: Partial<StreamConfig>): Promise<StreamInfo> {
+  try {
+    return await manager.streams.info(name);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return await manager.streams.add({ name, ...settings });
+  }
 }
 
 /** The messages of a bucket's stream, by key. */

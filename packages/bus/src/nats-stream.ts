@@ -10,7 +10,7 @@ import {
   type StreamInfo,
 } from "nats";
 import { horizonSubject, type Mark, type MarkedPlace, subjectRoot } from "./bus.ts";
-import { isNotFound, lastMessage, type ReplicaOptions, updateStream } from "./jetstream.ts";
+import { boundSettings, isNotFound, lastMessage, type ReplicaOptions, updateStream } from "./jetstream.ts";
 
 /** Name of the fleet's stream in JetStream. */
 export const streamName = "FLOTILLA";
@@ -40,8 +40,9 @@ export async function openStream(options: ReplicaOptions): Promise<StreamLook> {
     allow_direct: true,
   };
   const found = await infoOf(manager);
-  const info = found ?? (await create(manager, { ...settings, num_replicas: replicas }));
-  await updateStream(info, { max_msgs_per_subject: 1 }, options);
+  const bounds = boundSettings(streamName);
+  const info = found ?? (await create(manager, { ...settings, ...bounds.all, num_replicas: replicas }));
+  await updateStream(info, { max_msgs_per_subject: 1, ...bounds.changeable }, options);
   return { epoch: String(info.created), last: info.state.last_seq, lastStoredAtMs: Date.parse(info.state.last_ts) };
 }
 

@@ -123,3 +123,34 @@ export const storedStreams: readonly StoredStream[] = [
     afterLoss: "written again within seconds",
   },
 ];
+
+/** What one service with credentials can take of a stream: the others go on when it takes all of it. */
+export interface StreamBounds {
+  /** Of everything in it; writes beyond that are refused. Undefined: the disk is the bound. */
+  readonly maxBytes: number | undefined;
+  readonly maxConsumers: number;
+}
+
+const maxReportBytes = 64 * 1024 * 1024;
+const maxLeaseBytes = 1024 * 1024;
+/** A replica has one to three of the one stream, and one of a bucket. */
+const maxStreamConsumers = 512;
+const maxBucketConsumers = 256;
+/** A consumer that nobody listens to is gone after this, whatever its creator asked for, in milliseconds. */
+export const maxIdleConsumerMs = 30_000;
+
+/** `truth` and `copy` grow with the mesh and have no bound but the disk. Streams of other names have that of the disk, too. */
+export function boundsOf(stream: string): StreamBounds {
+  const found = storedStreams.find((one) => one.stream === stream);
+  const maxConsumers = stream.startsWith("KV_") ? maxBucketConsumers : maxStreamConsumers;
+  if (found?.kind === "lease") return { maxBytes: maxLeaseBytes, maxConsumers };
+  return { maxBytes: found?.kind === "report" ? maxReportBytes : undefined, maxConsumers };
+}
+
+/**
+ * Who changes the settings of a stream after it was made: those who read it, else its writers. xds-server, which every workload can reach, then
+ * cannot lift the bounds of what it writes.
+ */
+export function configurersOf({ stream, writers, readers }: StoredStream): readonly string[] {
+  return stream.startsWith("KV_") ? (readers ?? writers) : writers;
+}

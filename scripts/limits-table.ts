@@ -127,6 +127,20 @@ export const clientLimits: readonly Limit[] = [
     test: ["services/webhook/src/main.test.ts", "answers on a connection whose last body was too large"],
   },
   {
+    resource: "bytes of bodies that are being sent or answered",
+    bounds: [
+      inFile("services/webhook/src/serve/https-server.ts", "maxHeldBytesOfAddress", "bytes of an address on 15017"),
+      inFile("services/webhook/src/serve/https-server.ts", "maxHeldBytes", "in all"),
+      inFile("services/config-controller/src/api/https-server.ts", "maxHeldBytesOfAddress", "of an address on 15028"),
+      inFile("services/config-controller/src/api/https-server.ts", "maxHeldBytes", "in all"),
+      inFile("packages/runtime/src/page-server.ts", "maxHeldBytesOfAddress", "of an address on pages"),
+      inFile("packages/runtime/src/page-server.ts", "maxHeldBytes", "in all"),
+    ],
+    effect:
+      "503, on 15028 429: to the address that is over its bound, or the newest body of the address that holds the most",
+    test: ["packages/http/src/held-bodies.test.ts", "in all cost the address that holds the most its newest one"],
+  },
+  {
     resource: "a pod that is injected",
     bounds: [
       inFile(podShape, "maxContainers", "containers"),
@@ -278,8 +292,12 @@ export const clientLimits: readonly Limit[] = [
       inFile("packages/bus/src/stored-streams.ts", "maxReportBytes", "bytes of reports"),
       inFile("packages/bus/src/stored-streams.ts", "maxLeaseBytes", "bytes of leases"),
     ],
-    effect: "its writes are refused (10077), others go on; configuration, endpoints and what is kept nowhere else have the disk as their bound",
-    test: ["packages/bus/src/nats-floods.integration.test.ts", "fills its own buckets up to their bound, and no others"],
+    effect:
+      "its writes are refused (10077), others go on; configuration, endpoints and what is kept nowhere else have the disk as their bound",
+    test: [
+      "packages/bus/src/nats-floods.integration.test.ts",
+      "fills its own buckets up to their bound, and no others",
+    ],
   },
   {
     resource: "consumers on NATS",

@@ -3,6 +3,7 @@ import { createServer as createPlainServer, type IncomingMessage, type Server, t
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { boundConnections, type ConnectionBounds } from "./connection-bound.ts";
+import { type BodyBounds, HeldBodies } from "./held-bodies.ts";
 import { serverTlsParameters, type TlsPolicy } from "./tls-parameters.ts";
 
 /** An answer that is complete. */
@@ -30,6 +31,8 @@ export interface HttpServerOptions {
   readonly tls?: ServerTls;
   /** At them the oldest idle connection makes room for the next. */
   readonly bounds?: ConnectionBounds;
+  /** Of bodies that are being sent, or are there and not answered yet; no bound unless given. */
+  readonly bodies?: BodyBounds;
   /** Answers may take this long after the end was asked for, in milliseconds. */
   readonly drainMs: number;
   readonly respond: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -57,7 +60,8 @@ const maxHeaderBytes = 16 * 1024;
 
 /** Does not bind a port. @throws Error when the key does not fit the certificate */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { tls, drainMs, bounds, onHandshakeFailure } = options;
+  const { tls, drainMs, bounds, bodies, onHandshakeFailure } = options;
+  const held = bodies && new HeldBodies(bodies);
   const limits = { headersTimeout: headersMs, requestTimeout: requestMs, maxHeaderSize: maxHeaderBytes };
   // By peer, since a request over TLS has another socket than its connection.
   const busy = new Set<string>();
@@ -65,6 +69,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const peer = peerOf(request.socket);
     busy.add(peer);
     response.once("close", () => busy.delete(peer));
+    held?.follow(request, response);
     void answer(options, request, response);
   };
   const secure =

@@ -23,11 +23,16 @@ const maxBodyBytes = 4 * 1024 * 1024;
 const maxPageConnections = 2_048;
 const maxPageConnectionsOfAddress = 256;
 
+/** Of bodies that are being sent or answered. */
+const maxHeldBytes = 32 * 1024 * 1024;
+const maxHeldBytesOfAddress = 16 * 1024 * 1024;
+
 /** Does not bind a port. */
 export function createPageServer({ routes, log, refuse }: PageServerOptions): HttpServer {
   return createHttpServer({
     drainMs: 0,
     bounds: { maxPerAddress: maxPageConnectionsOfAddress, maxInAll: maxPageConnections },
+    bodies: { maxPerAddress: maxHeldBytesOfAddress, maxInAll: maxHeldBytes },
     respond: async (request, response) => {
       const reply = refuse?.(request) ?? (await answer(routes, request));
       const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};
@@ -44,7 +49,8 @@ async function answer(routes: RouteTable, request: IncomingMessage): Promise<Htt
   const route = routes.find(request.method ?? "GET", url.pathname);
   if (route === undefined) return { status: 404, json: { error: `no page ${url.pathname}`, pages: routes.paths() } };
   const body = await readBody(request, maxBodyBytes);
-  if (body === undefined) return { status: 413, json: { error: `the body is larger than ${maxBodyBytes} bytes` } };
+  if (body === "too large") return { status: 413, json: { error: `the body is larger than ${maxBodyBytes} bytes` } };
+  if (body === "busy") return { status: 503, json: { error: "too many bytes of bodies are being sent" } };
   return route.handler({
     method: request.method ?? "GET",
     path: url.pathname,

@@ -13,11 +13,11 @@ export const maxInlineLength = 32_768;
 /** Texts that may wait for the thread, together, in bytes or characters. */
 const maxWaitingLength = 64 * 1024 * 1024;
 /** The thread is ended at an object that takes longer. */
-const defaultTimeLimitMs = 20_000;
+const defaultTimeLimitMs = 60_000;
 const idleMs = 60_000;
 /** Of one object; the rest is counted. */
 const maxReported = 1_000;
-const maxThreadMemoryMb = 768;
+const maxThreadMemoryMb = 256;
 
 export interface LargeObject {
   /** JSON that holds the object. */

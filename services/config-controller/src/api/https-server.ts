@@ -39,6 +39,9 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 const maxBodyBytes = 8 * 1024 * 1024;
+/** Of bodies that are being sent or answered. */
+const maxHeldBytes = 128 * 1024 * 1024;
+const maxHeldBytesOfAddress = 64 * 1024 * 1024;
 /** A silent one makes room, so that no address can keep the others out. */
 const maxConnections = 2_000;
 const maxConnectionsOfAddress = 1_000;
@@ -52,6 +55,7 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   const http = createHttpServer({
     ...{ tls: { ...keyPair, policy }, drainMs: 2_000 },
     bounds: { maxPerAddress: maxConnectionsOfAddress, maxInAll: maxConnections },
+    bodies: { maxPerAddress: maxHeldBytesOfAddress, maxInAll: maxHeldBytes },
     respond: (request, response) => respond(request, response, { answer, takeWithinMs, closing: closing.signal }),
     failure: () => jsonOf(500, statusOf(new ApiError(500, "InternalError", "internal error"))),
     onFailure: (error, request) => log.error("request failed", { path: request.url, error }),
@@ -112,7 +116,9 @@ async function bodyOf(request: IncomingMessage): Promise<Uint8Array> {
   const body = await readBody(request, maxBodyBytes).catch(() => {
     throw new ApiError(400, "BadRequest", "the body ended too early");
   });
-  if (body !== undefined) return body;
+  if (typeof body !== "string") return body;
+  if (body === "busy")
+    throw new ApiError(429, "TooManyRequests", "too many bytes of bodies are being sent, try again later");
   throw new ApiError(413, "RequestEntityTooLarge", `the body is larger than ${maxBodyBytes} bytes`);
 }
 

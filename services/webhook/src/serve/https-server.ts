@@ -40,6 +40,9 @@ export interface HttpsServer extends AsyncDisposable {
 
 /** An AdmissionReview holds an object twice, and the Kubernetes API takes objects of 3 MiB. */
 const maxBodyBytes = 8 * 1024 * 1024;
+/** Of reviews that are being sent or answered: without a bound, slow bodies on all connections would take 32 GB. */
+const maxHeldBytes = 128 * 1024 * 1024;
+const maxHeldBytesOfAddress = 64 * 1024 * 1024;
 /** API servers keep some connections each; a silent one makes room, so that nobody's connections keep them out. */
 const maxConnections = 4_096;
 const maxConnectionsOfAddress = 1_024;
@@ -51,6 +54,7 @@ export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
     tls: tlsOf(keyPair, options),
     drainMs,
     bounds: { maxPerAddress: maxConnectionsOfAddress, maxInAll: maxConnections },
+    bodies: { maxPerAddress: maxHeldBytesOfAddress, maxInAll: maxHeldBytes },
     // A client without a certificate, or with a bad one, learns it from the answer.
     respond: async (request, response) => {
       const refusal = clients && request.url !== "/ready" && clientRefusal(request.socket as TLSSocket, clients);
@@ -84,7 +88,8 @@ export function json(value: unknown): HttpsReply {
 
 async function handle(request: IncomingMessage, answer: HttpsOptions["answer"]): Promise<HttpsReply> {
   const body = await readBody(request, maxBodyBytes);
-  if (body === undefined) return plain(413, `the body is larger than ${maxBodyBytes} bytes`);
+  if (body === "too large") return plain(413, `the body is larger than ${maxBodyBytes} bytes`);
+  if (body === "busy") return plain(503, "too many bytes of reviews are being sent, try again later");
   const [path = "/"] = (request.url ?? "/").split("?", 1);
   return answer({ method: request.method ?? "GET", path, contentType: request.headers["content-type"] ?? "", body });
 }

@@ -24,7 +24,7 @@ export interface MemoryStream {
   remove(sequence: number): void;
 }
 
-export const notFound = () => new NatsError("no message found", "404");
+const notFound = () => new NatsError("no message found", "404");
 
 export function memoryStream(config: Partial<StreamConfig> | undefined = { name: "S", num_replicas: 1 }): MemoryStream {
   const messages: Kept[] = [];

@@ -5,7 +5,7 @@ import { Slots } from "./slots.ts";
 
 const running = new AbortController().signal;
 
-/** Work that ends when it is told to, with a record of what has begun. */
+/** Work that ends on demand, with a record of what has begun. */
 function works(slots: Slots) {
   const begun: string[] = [];
   const begin = (name: string, stop = running) => {

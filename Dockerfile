@@ -28,6 +28,9 @@ RUN install -D -t /image/usr/local/bin /usr/local/bin/node \
   && cd ../tokens/istio-system && install -d -o 1337 -g 1337 flotilla-nats flotilla-redis flotilla-config-controller \
     flotilla-service-controller flotilla-xds-server flotilla-webhook ../shop/web ../shop/reviews
 COPY scripts/deployment/image /image/usr/local/bin/
+# Beside that of the bundle: Node, and the packages of Debian that its libraries come from.
+COPY scripts/bundle/base-sbom.ts /tmp/
+RUN node /tmp/base-sbom.ts /image > /image/sbom.base.cyclonedx.json
 
 FROM scratch
 COPY --from=base /image /

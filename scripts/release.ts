@@ -9,6 +9,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { documentOf, nodeComponents } from "./bundle/base-sbom.ts";
 import { bundle } from "./bundle/bundle.ts";
 import { imagePrograms } from "./bundle/image-programs.ts";
 import { writeArchive } from "./release/archive.ts";
@@ -49,6 +50,7 @@ async function release(out: string): Promise<void> {
     const bundled = join(work, "bundle");
     await bundle({ entries: imagePrograms, outDirectory: bundled });
     writeFileSync(join(out, "CHANGELOG.md"), changelog(version, readNotes(join(root, "changes"))));
+    writeFileSync(join(out, "sbom.node.cyclonedx.json"), documentOf(nodeComponents(process.versions)));
     for (const name of ["sbom.cyclonedx.json", "THIRD_PARTY_LICENSES"]) cpSync(join(bundled, name), join(out, name));
     writeSources(out, version);
     execFileSync("npm", ["pack", "--silent", "--pack-destination", out], { cwd: join(root, "packages/cli") });

@@ -40,6 +40,8 @@ export interface KubeApi extends Disposable {
   delete(path: string, options?: { readonly resourceVersion?: string }): Promise<boolean>;
   /** Lines of JSON as they come, until the server or `stop` ends it. `onOpen` is called when the server has begun to answer. */
   lines(path: string, stop: AbortSignal, onOpen?: () => void): AsyncIterable<unknown>;
+  /** Lines of text as they come, such as those of a pod's log, until the server or `stop` ends it. */
+  textLines(path: string, stop: AbortSignal): AsyncIterable<string>;
 }
 
 interface ApplyOptions {
@@ -75,7 +77,8 @@ export function openKubeApi(config: KubeConfig, { requestsAtOnce = 8 } = {}): Ku
       const body = resourceVersion === undefined ? undefined : { preconditions: { resourceVersion } };
       return (await absent(call("DELETE", path, body))) !== undefined;
     },
-    lines: (path, stop, onOpen) => lines(config, watching, path, stop, onOpen),
+    lines: (path, stop, onOpen) => parsed(lines(config, watching, path, stop, onOpen)),
+    textLines: (path, stop) => lines(config, watching, path, stop),
     [Symbol.dispose]: () => {
       agent.destroy();
       watching.destroy();
@@ -114,13 +117,17 @@ async function answer<T>(config: KubeConfig, agent: Agent, call: Call, stop?: Ab
   }
 }
 
+async function* parsed(texts: AsyncIterable<string>): AsyncGenerator<unknown> {
+  for await (const text of texts) yield JSON.parse(text);
+}
+
 async function* lines(
   config: KubeConfig,
   agent: Agent,
   path: string,
   stop: AbortSignal,
   onOpen?: () => void,
-): AsyncGenerator<unknown> {
+): AsyncGenerator<string> {
   const call = { method: "GET", path };
   const response = await send(config, agent, call, stop);
   if (response.statusCode !== 200) throw refusal(call, response.statusCode ?? 0, await readAll(response));
@@ -130,7 +137,7 @@ async function* lines(
     for await (const chunk of response.setEncoding("utf8")) {
       const parts = (rest + String(chunk)).split("\n");
       rest = parts.pop() ?? "";
-      for (const part of parts) if (part !== "") yield JSON.parse(part);
+      for (const part of parts) if (part !== "") yield part;
     }
   } catch (cause) {
     if (!stop.aborted) throw away(config, call, cause);

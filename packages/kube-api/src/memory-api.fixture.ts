@@ -61,6 +61,9 @@ export function createMemoryApi(stored: Readonly<Record<string, object>> = {}): 
       onOpen?.();
       yield* store.watch(path, stop);
     },
+    async *textLines(path, stop) {
+      for await (const event of api.lines(path, stop)) yield JSON.stringify(event);
+    },
     [Symbol.dispose]: () => undefined,
   };
   const memory: MemoryApi = {

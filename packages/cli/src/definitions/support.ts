@@ -1,7 +1,19 @@
 /** Commands for whoever looks for a fault, and for shells. */
 import { services } from "../layout.ts";
 import { define } from "../parse/definition.ts";
-import { any, choice, count, duration, flag, optionalDuration, path, required } from "../parse/option-kinds.ts";
+import {
+  any,
+  choice,
+  count,
+  duration,
+  existing,
+  flag,
+  optionalDuration,
+  path,
+  required,
+  text,
+  textOr,
+} from "../parse/option-kinds.ts";
 import { connection, output, workDir } from "./option-groups.ts";
 
 const group = "State of the mesh:";
@@ -9,9 +21,9 @@ const group = "State of the mesh:";
 export const logs = define({
   name: "logs",
   group,
-  summary: "show the logs of the services on this host, in order of time",
+  summary: "show the logs of the services, in order of time",
   details:
-    "Logs of flotilla up are files in the work directory. Those of flotilla serve are its output; those of a cluster are read by kubectl logs -n istio-system -l app.kubernetes.io/part-of=flotilla --prefix.",
+    "Logs of flotilla up are files in the work directory; those of flotilla serve are its output. With --context or --kubeconfig those of the pods of a cluster, with --compose those of the containers of the Docker Compose project in this directory.",
   operands: { services: { ...any("SERVICE", "only these: ca, xds-server, xds-server-1, …"), values: services } },
   options: {
     follow: flag("-f, --follow", "go on with the lines that come, until Ctrl-C"),
@@ -19,10 +31,15 @@ export const logs = define({
     level: choice("--level <LEVEL>", "the least severe level that is shown", ["debug", "info", "warn", "error"]),
     since: optionalDuration("--since <DURATION>", "only lines that are younger"),
     output: choice("-o, --output <FORMAT>", "lines for people, or as they were written", ["text", "json"]),
+    compose: flag("--compose", "of the containers of Docker Compose"),
+    context: text("--context <CONTEXT>", "of the pods of a cluster: context of a kubeconfig"),
+    kubeconfig: existing("--kubeconfig <FILE>", "kubeconfig; else KUBECONFIG or ~/.kube/config", "file"),
+    namespace: textOr("-n, --namespace <NAMESPACE>", "namespace of the control plane in the cluster", "istio-system"),
     workDir,
   },
   examples: [
     ["logs", "the last lines of all services"],
+    ["logs xds-server --context prod -f", "those of the pods of xds-server"],
     ["logs xds-server -f --level warn", "warnings and errors of xds-server as they come"],
     ["logs --since 10m -o json", "for scripts"],
   ],

@@ -45,11 +45,24 @@ describe("introspection pages", () => {
 
   it("list themselves, and show figures of the service", async () => {
     const { pages } = (await read("/")).body;
-    for (const page of ["/scopej", "PUT /scopej/*", "/settings", "/memory", "/profile/cpu", "/queues", "POST /stop"])
+    for (const page of [
+      "/scopej",
+      "PUT /scopej/*",
+      "/settings",
+      "/memory",
+      "/connections",
+      "/profile/cpu",
+      "/queues",
+      "POST /stop",
+    ])
       assert.ok(pages.includes(page), `${page} in ${pages}`);
     assert.deepEqual((await read("/queues")).body, { waiting: 3 });
     assert.ok((await read("/memory")).body.heap.used_heap_size > 0);
     assert.equal((await read("/process")).body.pid, process.pid);
+    const local = new URL(base).host;
+    const { body } = await read("/connections");
+    const own = body.find((one: { readonly local: string; readonly side: string }) => one.local === local);
+    assert.deepEqual([own?.side, typeof own?.waitingBytes], ["server", "number"]);
   });
 
   it("show the settings in effect, and no secret, as does the log", async () => {

@@ -11,6 +11,7 @@ import type { Logger } from "../logger.ts";
 import { createPageServer } from "../page-server.ts";
 import { port, text } from "../settings/kinds.ts";
 import type { SettingsOf, ShownSetting } from "../settings/settings.ts";
+import { openConnections } from "./connections.ts";
 import { Profiles } from "./profiles.ts";
 
 /** Where the pages are. */
@@ -98,6 +99,7 @@ function addPages(routes: RouteTable, options: IntrospectionOptions, stop: Abort
       ...{ uptimeSeconds: process.uptime(), usage: process.resourceUsage(), open: process.getActiveResourcesInfo() },
     },
   }));
+  add("GET", "/connections", () => ({ json: openConnections() }));
   const profiles = new Profiles();
   for (const kind of ["cpu", "heap"] as const)
     add("GET", `/profile/${kind}`, ({ query }) => takeProfile(profiles, kind, query, stop));

@@ -74,6 +74,9 @@ export class FakeCluster {
       apply: refused,
       delete: refused,
       lines: (path, stop, onOpen) => this.#watch(config, path, stop, onOpen),
+      textLines: () => {
+        throw new KubeError("KUBE_REFUSED", "no log is read by those who follow");
+      },
       [Symbol.dispose]: () => undefined,
     };
   }

@@ -1,5 +1,6 @@
 /** Faults of a running mesh, and the alerts that each must fire. They are caused in this order, and repaired unless nothing can. */
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate } from "@flotilla/auth/serving";
 import { connectBus } from "@flotilla/bus";
@@ -80,6 +81,16 @@ export const faults: readonly Fault[] = [
     },
   },
   {
+    name: "plugged-in signing material that cannot be read",
+    alerts: ["FlotillaConditionHolds"],
+    cause: async ({ signingMaterial }) => {
+      mkdirSync(signingMaterial);
+      for (const file of ["ca-cert.pem", "ca-key.pem", "cert-chain.pem", "root-cert.pem"])
+        writeFileSync(join(signingMaterial, file), "no PEM");
+      return repair(() => rmSync(signingMaterial, { recursive: true }));
+    },
+  },
+  {
     name: "an API server that has ended",
     alerts: ["FlotillaClusterAway"],
     needsCluster: true,
@@ -105,9 +116,9 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    name: "a NATS that hangs again and again",
-    alerts: ["FlotillaServerAway", "FlotillaConditionHolds", "FlotillaBackgroundWorkFails"],
-    cause: async ({ plane }) => hangAgainAndAgain(() => plane.servers.nats?.pid),
+    name: "a NATS that hangs",
+    alerts: ["FlotillaServerAway"],
+    cause: async ({ plane }) => pause(plane.servers.nats?.pid),
   },
   {
     name: "a webhook that hangs",
@@ -197,20 +208,4 @@ async function pause(pid: number | undefined): Promise<AsyncDisposable> {
   if (pid === undefined) throw new Error("it does not run");
   process.kill(pid, "SIGSTOP");
   return repair(() => void process.kill(pid, "SIGCONT"));
-}
-
-/** What supervises the process starts another one in its place. */
-async function hangAgainAndAgain(pid: () => number | undefined): Promise<AsyncDisposable> {
-  let paused = await pause(pid());
-  let last = pid();
-  const timer = setInterval(async () => {
-    const next = pid();
-    if (next === undefined || next === last) return;
-    last = next;
-    paused = await pause(next);
-  }, 500);
-  return repair(async () => {
-    clearInterval(timer);
-    await paused[Symbol.asyncDispose]();
-  });
 }

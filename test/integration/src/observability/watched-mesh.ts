@@ -26,6 +26,8 @@ export interface WatchedMesh extends AsyncDisposable {
   readonly envoy: Envoy;
   /** Undefined where there is none on this machine. */
   readonly apiserver: RunningApiserver | undefined;
+  /** Directory that ca looks for plugged-in signing material in; not there at first. */
+  readonly signingMaterial: string;
   /** Acknowledges what it gets, each time after this many milliseconds. */
   acknowledgeAfter(ms: number): void;
   /** Writes a file of the directory that the control plane follows. */
@@ -89,7 +91,7 @@ export async function startWatchedMesh(): Promise<WatchedMesh> {
       }),
     );
     return {
-      ...{ plane, prometheus, envoy, apiserver, write },
+      ...{ plane, prometheus, envoy, apiserver, write, signingMaterial: materialIn(workDir) },
       remove: (name) => rmSync(file(name)),
       acknowledgeAfter: (ms) => {
         holdMs.value = ms;
@@ -100,6 +102,10 @@ export async function startWatchedMesh(): Promise<WatchedMesh> {
     await owned.disposeAsync();
     throw error;
   }
+}
+
+function materialIn(workDir: string): string {
+  return join(workDir, "cacerts");
 }
 
 async function prepareCluster({ api }: RunningApiserver): Promise<void> {
@@ -123,6 +129,7 @@ function startPlane(workDir: string, config: string, kubeconfig: string | undefi
         binding: (name) => ({
           ...(kubeconfig !== undefined && name.endsWith("-controller") && cluster),
           ...(name === "config-controller" && impatient),
+          ...(name === "ca" && { ROOT_CA_DIR: materialIn(workDir) }),
         }),
       },
       logs: "files",

@@ -1,7 +1,7 @@
 /** The whole control plane on one host: services as processes with real NATS and Redis, or all in this one. */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseSettings, startWatchdog, unknownSettings, until, watchdogSettings } from "@flotilla/runtime";
 import { environmentOf, type Shared } from "../environment.ts";
 import { CliError } from "../errors.ts";
@@ -102,10 +102,22 @@ export async function startControlPlane(given: StartControlPlaneOptions): Promis
 
 function prepareDirectory(layout: Layout): void {
   const place = paths(layout);
-  mkdirSync(layout.workDir, { recursive: true, mode: 0o700 });
+  makeDirectory(layout.workDir);
   mkdirSync(place.logs, { recursive: true });
   mkdirSync(place.compiledCode, { recursive: true, mode: 0o700 });
   if (!existsSync(place.sealKey)) writeFileSync(place.sealKey, randomBytes(32), { mode: 0o600 });
+}
+
+/** Where a file system is read-only, Node reports that parents are missing: the first missing one has the true reason. */
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    let missing = path;
+    while (!existsSync(dirname(missing))) missing = dirname(missing);
+    mkdirSync(missing, { mode: 0o700 });
+    throw error;
+  }
 }
 
 /** The last control plane of this directory may have been killed a moment ago. */

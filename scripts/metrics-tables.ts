@@ -9,6 +9,7 @@ import { Readiness } from "../packages/runtime/src/readiness.ts";
 import { declareConditions, declareStartupDuration } from "../packages/runtime/src/start-service.ts";
 import { declareMetrics as declareCa } from "../services/ca/src/metrics.ts";
 import * as configController from "../services/config-controller/src/metrics.ts";
+import { declareMetrics as declareConsole } from "../services/console/src/metrics.ts";
 import * as serviceController from "../services/service-controller/src/metrics.ts";
 import { declareClusterGauges } from "../services/service-controller/src/watch/cluster-status.ts";
 import { declareMetrics as declareWebhook } from "../services/webhook/src/metrics.ts";
@@ -53,6 +54,7 @@ const ofService: Readonly<Record<string, readonly Declare[]>> = {
     droppedConnections,
   ],
   webhook: [declareWebhook],
+  console: [(metrics) => declareConsole(metrics, { sessions: () => 0, streams: () => 0 })],
 };
 
 const ofEach: readonly Declare[] = [

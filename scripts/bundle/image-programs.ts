@@ -1,5 +1,5 @@
 /** Programs that the image holds, by their place in the workspace. There each ends in `.js`. */
-const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"];
+const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook", "console"];
 
 export const imagePrograms: readonly string[] = [
   "packages/cli/bin/check.ts",

@@ -52,7 +52,7 @@ describe("the single executable", { skip }, () => {
   });
 
   it("serves with five processes of its own, and ends with 0 by SIGTERM", { timeout: 240_000 }, async () => {
-    const xdsPort = String(await freePorts(10));
+    const xdsPort = String(await freePorts(12));
     const child = spawn(program, ["serve", "--xds-port", xdsPort, ...workDir], {
       ...{ env, cwd: "/", stdio: ["ignore", "pipe", "pipe"] },
     });

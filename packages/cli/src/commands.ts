@@ -25,6 +25,7 @@ export const commands: readonly Command[] = [
   command(local.serve, async () => (await import("./commands/serve.ts")).serve),
   command(discovery, async () => (await import("./commands/discovery.ts")).discovery),
   command(local.demo, async () => (await import("./commands/demo.ts")).demo),
+  command(insight.consoleCommand, async () => (await import("./commands/console.ts")).consoleCommand),
   command(insight.status, async () => (await import("./commands/status.ts")).status),
   command(insight.wait, async () => (await import("./commands/wait.ts")).wait),
   command(insight.history, async () => (await import("./commands/history.ts")).history),

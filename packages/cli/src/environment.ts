@@ -62,5 +62,7 @@ function own({ name, ports }: Instance, { config, mesh, networks }: RunOptions):
       };
     case "webhook":
       return { WEBHOOK_HOST: "127.0.0.1", WEBHOOK_PORT: String(ports.webhook) };
+    case "console":
+      return { CONSOLE_HOST: "127.0.0.1", CONSOLE_PORT: String(ports.console) };
   }
 }

@@ -20,18 +20,20 @@ export interface Ports {
   readonly webhookHealth: number;
   /** 0: any free one, which config-controller shows. */
   readonly api: number;
+  readonly console: number;
+  readonly consoleHealth: number;
 }
 
-export const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"] as const;
+export const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook", "console"] as const;
 export type ServiceName = (typeof services)[number];
 
-/** How many replicas of a service run; one of each that is not named. */
+/** How many replicas of a service run; one of each that is not named, of the console none. */
 export type ReplicaCounts = Partial<Readonly<Record<ServiceName, number>>>;
 
-/** The table of default ports, or ten in a row from `first`. */
+/** The table of default ports, or twelve in a row from `first`. */
 export function portsFrom(first: number | undefined): Ports {
   if (first === undefined) {
-    const { xdsServer, configController, serviceController, ca, webhook } = defaultPorts;
+    const { xdsServer, configController, serviceController, ca, webhook, console } = defaultPorts;
     return {
       xds: xdsServer.xds,
       xdsTls: xdsServer.xdsTls,
@@ -44,13 +46,15 @@ export function portsFrom(first: number | undefined): Ports {
       webhook: webhook.https,
       webhookHealth: webhook.health,
       api: configController.api,
+      console: console.page,
+      consoleHealth: console.health,
     };
   }
-  const [xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth] = Array.from(
-    { length: 10 },
-    (_, i) => first + i,
-  ) as [number, number, number, number, number, number, number, number, number, number];
-  return { xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth, api: 0 };
+  const at = (place: number): number => first + place;
+  return {
+    ...{ xds: at(0), xdsTls: at(1), http: at(2), xdsHealth: at(3), configHealth: at(4), serviceHealth: at(5), api: 0 },
+    ...{ ca: at(6), caHealth: at(7), webhook: at(8), webhookHealth: at(9), console: at(10), consoleHealth: at(11) },
+  };
 }
 
 /** The ports of each service: one for its health and debug pages, which every replica has of its own, and those of its clients. */
@@ -62,6 +66,7 @@ export const portsOf: Readonly<
   "service-controller": { health: "serviceHealth", clients: [] },
   "xds-server": { health: "xdsHealth", clients: ["xds", "xdsTls", "http"] },
   webhook: { health: "webhookHealth", clients: ["webhook"] },
+  console: { health: "consoleHealth", clients: ["console"] },
 };
 
 export function healthPort(service: ServiceName, ports: Ports): number {

@@ -7,7 +7,7 @@ import { parseEnvFile, type RunOptions, runOptionsOf } from "./options.ts";
 
 const ports: Ports = {
   ...{ xds: 1, xdsTls: 2, http: 3, xdsHealth: 4, configHealth: 5, serviceHealth: 6 },
-  ...{ ca: 7, caHealth: 8, webhook: 9, webhookHealth: 10, api: 11 },
+  ...{ ca: 7, caHealth: 8, webhook: 9, webhookHealth: 10, api: 11, console: 12, consoleHealth: 13 },
 };
 
 type Given = Parameters<typeof runOptionsOf>[0];

@@ -12,7 +12,7 @@ export interface RunOptions {
   readonly networks: string | undefined;
   /** Settings for all services, by their environment names. */
   readonly settings: Readonly<Record<string, string>>;
-  /** First of ten ports in a row; undefined: the table of default ports. */
+  /** First of twelve ports in a row; undefined: the table of default ports. */
   readonly firstPort: number | undefined;
   readonly workDir: string;
   readonly replicas?: ReplicaCounts;
@@ -33,7 +33,16 @@ export function runOptionsOf({ options, env }: Pick<Invocation<typeof serve>, "o
       "CLI_USAGE",
       "--replicas needs processes, --embedded runs one replica of each service in one process",
     );
-  return { embedded, config, mesh, networks, settings, firstPort: xdsPort, workDir, replicas };
+  return {
+    embedded,
+    config,
+    mesh,
+    networks,
+    settings,
+    firstPort: xdsPort,
+    workDir,
+    replicas: { console: 1, ...replicas },
+  };
 }
 
 /** Lines of `NAME=value`; the value may stand in single or double quotes. */

@@ -6,6 +6,7 @@ export {
   type ServerTls,
   sendText,
 } from "./http-server.ts";
+export { type HttpsAnswer, sendJson } from "./https-client.ts";
 export { type ListPage, type ListShape, listPage } from "./list-page.ts";
 export { readBody } from "./read-body.ts";
 export { type HttpHandler, type HttpMethod, type HttpReply, type HttpRequest, RouteTable } from "./routes.ts";

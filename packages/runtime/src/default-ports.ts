@@ -18,6 +18,7 @@ export const defaultPorts = {
   },
   ca: { grpc: 15013, health: 15026 },
   webhook: { https: 15017, health: 15027 },
+  console: { page: 15029, health: 15030 },
   nats: { client: 4222 },
   redis: { client: 6379 },
 } as const;

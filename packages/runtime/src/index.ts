@@ -5,6 +5,7 @@ export {
   type HttpRequest,
   type ListShape,
   listPage,
+  sendJson,
   serverTlsParameters,
   type TlsPolicy,
 } from "@flotilla/http";
@@ -30,6 +31,7 @@ export {
   type Metrics,
   type MetricsOptions,
 } from "./metrics.ts";
+export { type BucketSums, bucketsOf, type MetricSums, quantileOf, sumsOf } from "./metrics-text.ts";
 export { forOwnHost, isFromOwnHost, ownHostSettings, pageWriterSetting } from "./own-host.ts";
 export type { ProcessPages } from "./process-pages.ts";
 export type { Condition, ReadyReport } from "./readiness.ts";

@@ -4,9 +4,19 @@ import { type LogLevel, type LogLevels, logLevels } from "./log-levels.ts";
 import type { Logger } from "./logger.ts";
 import type { ShownSetting } from "./settings/settings.ts";
 
+/** What a process runs with; secret settings are not shown. */
+export interface ProcessSettings {
+  readonly service: string;
+  readonly version: string;
+  readonly settings: readonly ShownSetting[];
+  /** Of parts of the service; `default` for what is not listed. */
+  readonly levels: readonly { readonly scope: string; readonly level: LogLevel }[];
+}
+
 /** Handlers without a guard: who may call them is for the service to decide. */
 export interface ProcessPages {
-  /** `{service, version, settings: [{name, value, isDefault}], levels: [{scope, level}]}`; secret settings are not shown. */
+  inEffect(): ProcessSettings;
+  /** Answers `ProcessSettings`. */
   readonly settings: HttpHandler;
   /** Body `{scope, level}`: the level of a part, or of `default`, until the process ends. */
   readonly setLevel: HttpHandler;
@@ -22,8 +32,10 @@ interface ProcessPageOptions {
 
 export function processPages({ service, version, settings, levels, log }: ProcessPageOptions): ProcessPages {
   const list = () => Object.entries(levels.list()).map(([scope, level]) => ({ scope, level }));
+  const inEffect = () => ({ service, version, settings, levels: list() });
   return {
-    settings: () => ({ json: { service, version, settings, levels: list() } }),
+    inEffect,
+    settings: () => ({ json: inEffect() }),
     setLevel: ({ body }) => {
       const wanted = parseLevel(body);
       if (!("scope" in wanted)) return wanted;

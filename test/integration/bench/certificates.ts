@@ -97,7 +97,7 @@ async function main(): Promise<void> {
   await writeCertificates(config, 1, pairs);
   const settings = process.env as Record<string, string>;
   const options = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-  const firstPort = await freePorts(10);
+  const firstPort = await freePorts(12);
   const plane = owned.use(
     await startControlPlane({ options: { ...options, firstPort }, logs: "files", onProgress: () => undefined }),
   );

@@ -127,7 +127,7 @@ async function main(): Promise<void> {
   await using stores = await Stores.start(disks, Math.random);
   const settings = { BUS_URL: stores.url("nats"), STORE_URL: stores.url("redis") };
   const options = { embedded: false, config: mesh.path, mesh: undefined, networks: undefined, settings, workDir };
-  const firstPort = await freePorts(10);
+  const firstPort = await freePorts(12);
   await using plane = await startControlPlane({
     options: { ...options, firstPort },
     logs: "files",

@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   await using stores = await Stores.start(join(workDir, "servers"), random);
   const settings = { BUS_URL: stores.url("nats"), STORE_URL: stores.url("redis"), LOG_LEVEL: "warn" };
   const options = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-  const firstPort = await freePorts(10);
+  const firstPort = await freePorts(12);
   await using plane = await startControlPlane({
     ...{ options: { ...options, firstPort }, logs: "files", onProgress: () => undefined },
     onEvent: (event) => say(`${new Date().toISOString()} ${JSON.stringify(event)}`),

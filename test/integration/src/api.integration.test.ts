@@ -49,7 +49,7 @@ let client: XdsClient;
 let running: Promise<void>;
 
 async function start(): Promise<ControlPlane> {
-  const firstPort = await freePorts(10);
+  const firstPort = await freePorts(12);
   const options = {
     embedded: false,
     config,

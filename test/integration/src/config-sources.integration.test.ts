@@ -65,7 +65,7 @@ describe("configuration of another control plane", () => {
     const options = {
       ...{ workDir, config: configDir, mesh: undefined, networks: undefined },
       embedded: true,
-      firstPort: await freePorts(10),
+      firstPort: await freePorts(12),
       settings: { LOG_LEVEL: "silent" },
     };
     plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });

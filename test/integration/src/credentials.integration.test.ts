@@ -17,7 +17,7 @@ const stop = new AbortController();
 let plane: ControlPlane;
 
 async function startPlane(): Promise<ControlPlane> {
-  const common = { embedded: false, mesh: undefined, networks: undefined, workDir, firstPort: await freePorts(10) };
+  const common = { embedded: false, mesh: undefined, networks: undefined, workDir, firstPort: await freePorts(12) };
   const settings = process.env as Record<string, string>;
   const options = { ...common, settings, config: join(repository, "samples/demo") };
   const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });

@@ -114,7 +114,7 @@ function connect(name: string, namespace: string): XdsClient {
 async function startPlane(): Promise<ControlPlane> {
   const settings = { LOG_LEVEL: "info" };
   const shared = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-  const options = { ...shared, firstPort: await freePorts(10) };
+  const options = { ...shared, firstPort: await freePorts(12) };
   const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
   await allReady(started, 90_000, () => undefined, stop.signal);
   return started;

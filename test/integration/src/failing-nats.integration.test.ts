@@ -35,7 +35,7 @@ async function start(name: string, busUrl: string): Promise<World> {
   const events: unknown[] = [];
   const settings = { BUS_URL: busUrl, STORE_URL: redis.url };
   const options = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-  const firstPort = await freePorts(10);
+  const firstPort = await freePorts(12);
   const plane = await startControlPlane({
     options: { ...options, firstPort },
     logs: "files",

@@ -105,7 +105,7 @@ describe("a NATS whose disk was full", { skip }, () => {
     const options = { embedded: false, config, mesh: undefined, networks: undefined, settings: {}, workDir };
     const ends: string[] = [];
     await using plane = await startControlPlane({
-      options: { ...options, firstPort: await freePorts(10) },
+      options: { ...options, firstPort: await freePorts(12) },
       logs: "files",
       onProgress: () => undefined,
       onEvent: (event) => void (event.kind === "ended" && ends.push(`${event.name}: ${event.reason}`)),

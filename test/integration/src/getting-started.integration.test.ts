@@ -23,7 +23,7 @@ async function installCommand(): Promise<void> {
   const program = [process.execPath, join(repository, "packages/cli/bin/flotilla.ts")]
     .map((part) => `"${part}"`)
     .join(" ");
-  const ports = `case "$1" in serve) shift; set -- serve --xds-port ${await freePorts(10)} "$@" ;; esac`;
+  const ports = `case "$1" in serve) shift; set -- serve --xds-port ${await freePorts(12)} "$@" ;; esac`;
   const file = join(directory, "flotilla");
   writeFileSync(file, `#!/bin/sh\n${ports}\nexec ${program} "$@"\n`);
   chmodSync(file, 0o755);

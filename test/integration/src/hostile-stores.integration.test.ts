@@ -136,7 +136,7 @@ describe("stores that strangers write into, that hang and that refuse", () => {
     await poisonRedis();
     const settings = { BUS_URL: nats.url, STORE_URL: redis.url, DIGEST_INTERVAL: "2s" };
     const options = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-    const firstPort = await freePorts(10);
+    const firstPort = await freePorts(12);
     plane = await startControlPlane({ options: { ...options, firstPort }, logs: "files", onProgress: () => undefined });
     await allReady(plane, 90_000, () => undefined, stop.signal);
     await expectServing("2");

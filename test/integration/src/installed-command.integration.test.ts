@@ -115,7 +115,7 @@ describe("the installed command", () => {
 
   it("serves in one process, and ends by a signal", { timeout: 180_000 }, async () => {
     const directory = ["--work-dir", join(home, "embedded")];
-    const firstPort = await freePorts(10);
+    const firstPort = await freePorts(12);
     const up = start("up", "--embedded", "--xds-port", String(firstPort), ...directory);
     await untilPrinted(up, /ready after/, 90_000);
     assert.equal((await flotilla("status", ...directory)).code, 0);
@@ -134,7 +134,7 @@ describe("the installed command", () => {
           JSON.stringify({ apiVersion: "v1", kind: "List", items: [service, route("a", "1s")] }),
         );
         writeFileSync(join(home, "b.json"), JSON.stringify(route("b", "2s")));
-        const firstPort = await freePorts(10);
+        const firstPort = await freePorts(12);
         await untilPrinted(start("up", "--config", "mesh", "--xds-port", String(firstPort)), /ready after/, 120_000);
       },
       { timeout: 180_000 },

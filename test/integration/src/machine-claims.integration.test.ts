@@ -46,7 +46,7 @@ describe("claims of a registered machine", () => {
     writeFileSync(join(config, "vm.yaml"), objects);
     const options = {
       ...{ workDir, config, mesh: undefined, networks: undefined, embedded: true },
-      firstPort: await freePorts(10),
+      firstPort: await freePorts(12),
       settings: { LOG_LEVEL: "silent" },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));

@@ -101,7 +101,7 @@ describe("a mistake", () => {
 
   it("is answered in one line: a port that another program has", async () => {
     const other = createServer();
-    const firstPort = await freePorts(10);
+    const firstPort = await freePorts(12);
     other.listen(firstPort + 6, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;

@@ -81,7 +81,7 @@ describe("private keys", () => {
     redis = owned.use(await startRedis({ directory: join(workDir, "servers"), env: process.env }));
     const settings = { BUS_URL: nats.url, STORE_URL: redis.url, LOG_LEVEL: "debug" };
     const options = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-    const firstPort = await freePorts(10);
+    const firstPort = await freePorts(12);
     plane = owned.use(
       await startControlPlane({ options: { ...options, firstPort }, logs: "files", onProgress: () => undefined }),
     );

@@ -34,7 +34,7 @@ describe("a revoked certificate", () => {
     const options = {
       ...{ workDir, config: undefined, mesh: undefined, networks: undefined },
       embedded: true,
-      firstPort: await freePorts(10),
+      firstPort: await freePorts(12),
       settings: { LOG_LEVEL: "silent", ROOT_CA_DIR: directory, CA_MATERIAL_POLL_INTERVAL: "50ms" },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));

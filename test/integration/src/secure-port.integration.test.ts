@@ -29,7 +29,7 @@ describe("the secure port", () => {
     const options = {
       ...{ workDir, config: undefined, mesh: undefined, networks: undefined },
       embedded: true,
-      firstPort: await freePorts(10),
+      firstPort: await freePorts(12),
       settings: { LOG_LEVEL: "silent" },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));

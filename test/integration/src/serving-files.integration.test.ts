@@ -71,7 +71,7 @@ describe("a serving certificate from files", () => {
     const options = {
       ...{ workDir, config: undefined, mesh: undefined, networks: undefined },
       embedded: true,
-      firstPort: await freePorts(10),
+      firstPort: await freePorts(12),
       settings: { LOG_LEVEL: "silent", TLS_CERT_FILE: files.cert, TLS_KEY_FILE: files.key },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));

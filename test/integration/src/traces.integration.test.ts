@@ -79,7 +79,7 @@ describe("the trace of a change", () => {
     const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
     const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
     const shared = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-    const options = { ...shared, firstPort: await freePorts(10) };
+    const options = { ...shared, firstPort: await freePorts(12) };
     plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
     await allReady(plane, 90_000, () => undefined, stop.signal);
     client = new XdsClient({

@@ -1,7 +1,7 @@
 /** Speaks to the API of config-controller, with a token of the local issuer unless another is given. */
 import { readFileSync } from "node:fs";
-import { request } from "node:https";
 import { openLocalIssuer } from "@flotilla/auth";
+import { sendJson } from "@flotilla/runtime";
 import { ask, type Connection, givenApiUrl, isOwnHost, pagesUrls } from "../connection.ts";
 import { CliError } from "../errors.ts";
 import { paths } from "../layout.ts";
@@ -34,7 +34,7 @@ export class ApiRefusal extends CliError {
 /** Who `apply` and its like are; config-controller lets this account write by default. */
 const account = { namespace: "istio-system", serviceAccount: "flotilla-admin", audience: "flotilla-api" };
 const tokenTtlMs = 300_000;
-const answerMs = 30_000;
+const timeoutMs = 30_000;
 
 /** @throws CliError CLI_NOT_RUNNING */
 export async function openApi(connection: ApiConnection): Promise<ApiClient> {
@@ -47,7 +47,12 @@ export async function openApi(connection: ApiConnection): Promise<ApiClient> {
   const ca = readFileSync(rootFile, "utf8");
   return {
     call: async <T>(method: string, path: string, body?: unknown, contentType = "application/json") => {
-      const { status, text } = await send(new URL(path, server), { method, token, ca, contentType, body });
+      const url = new URL(path, server);
+      const { status, text } = await sendJson(url, { method, token, ca, contentType, body, timeoutMs }).catch(
+        (cause: Error) => {
+          throw new CliError("CLI_NOT_RUNNING", `${url.origin} does not answer: ${cause.message}`, { cause });
+        },
+      );
       const answer = parseAnswer(status, text);
       if (status >= 200 && status < 300) return answer as T;
       const { message, details } = answer as {
@@ -76,45 +81,6 @@ async function findApi(connection: Connection): Promise<string> {
     "CLI_NOT_RUNNING",
     "config-controller serves no API, or not yet: see API_PORT and its readiness page; in a cluster objects are written by kubectl",
   );
-}
-
-interface Sending {
-  readonly method: string;
-  readonly token: string;
-  readonly ca: string;
-  readonly contentType: string;
-  readonly body: unknown;
-}
-
-async function send(
-  url: URL,
-  { method, token, ca, contentType, body }: Sending,
-): Promise<{ readonly status: number; readonly text: string }> {
-  const {
-    promise,
-    resolve: done,
-    reject,
-  } = Promise.withResolvers<{ readonly status: number; readonly text: string }>();
-  const payload = body === undefined ? undefined : JSON.stringify(body);
-  const headers = {
-    authorization: `Bearer ${token}`,
-    accept: "application/json",
-    ...(payload !== undefined && { "content-type": contentType, "content-length": Buffer.byteLength(payload) }),
-  };
-  const sent = request(url, { method, ca, headers, signal: AbortSignal.timeout(answerMs) }, async (response) => {
-    try {
-      let text = "";
-      for await (const chunk of response.setEncoding("utf8")) text += String(chunk);
-      done({ status: response.statusCode ?? 0, text });
-    } catch (error) {
-      reject(error);
-    }
-  });
-  sent.once("error", (cause) =>
-    reject(new CliError("CLI_NOT_RUNNING", `${url.origin} does not answer: ${cause.message}`, { cause })),
-  );
-  sent.end(payload);
-  return promise;
 }
 
 function parseAnswer(status: number, text: string): unknown {

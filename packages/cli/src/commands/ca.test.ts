@@ -4,12 +4,13 @@ import { answerPages } from "../answering-service.fixture.ts";
 import { recordRun } from "../recorded-run.fixture.ts";
 
 const idle = {
-  ...{ phase: "idle", id: "", phaseSinceMs: 0, without: [], holdups: [] },
+  ...{ phase: "idle", meaning: "no rotation is running", id: "", phaseSinceMs: 0, without: [], holdups: [] },
   ...{ certificates: 3, proxies: 2, replicas: [{}] },
 };
 const trusting = {
   ...idle,
   ...{ phase: "trusting", id: "r1", phaseSinceMs: Date.UTC(2026, 0, 1), without: ["web.shop", "till.bank"] },
+  meaning: "proxies are brought to trust the new root; certificates are still of the old one",
   roots: { old: "aa", next: "bb" },
   last: { id: "r0", outcome: "done", atMs: Date.UTC(2026, 0, 2) },
   holdups: [

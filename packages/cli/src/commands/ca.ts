@@ -8,6 +8,8 @@ import type { Terminal } from "../parse/terminal.ts";
 
 interface Status {
   readonly phase: string;
+  /** One sentence. */
+  readonly meaning?: string;
   readonly id: string;
   readonly phaseSinceMs: number;
   readonly clearSinceMs?: number;
@@ -25,14 +27,6 @@ interface Holdup {
   readonly reason: string;
   readonly isConnected?: boolean;
 }
-
-const sentences: Readonly<Record<string, string>> = {
-  idle: "no rotation is running",
-  trusting: "proxies are brought to trust the new root; certificates are still of the old one",
-  issuing: "certificates are of the new root; those of the old one are waited for",
-  reverting: "certificates are of the old root again; those of the new one are waited for",
-  finishing: "the old root is given up",
-};
 
 export const caStatus: Run<typeof status> = ({ options, terminal }) => show(options, terminal, "GET", "");
 
@@ -64,9 +58,9 @@ async function ask(url: string, method: "GET" | "POST"): Promise<Status> {
   return answer;
 }
 
-function describe({ phase, id, phaseSinceMs, roots, without, last, holdups, ...counts }: Status): string {
+function describe({ phase, meaning = "", id, phaseSinceMs, roots, without, last, holdups, ...counts }: Status): string {
   const since = phase === "idle" ? "" : `, since ${new Date(phaseSinceMs).toISOString()}`;
-  const lines = [`${phase}: ${sentences[phase] ?? ""}${since}`];
+  const lines = [`${phase}: ${meaning}${since}`];
   if (roots !== undefined) lines.push(`rotation ${id}: root ${roots.old} → ${roots.next}`);
   if (without.length > 0) lines.push(`goes on without: ${without.join("; ")}`);
   if (last !== undefined) lines.push(`last rotation ${last.id}: ${last.outcome} ${new Date(last.atMs).toISOString()}`);

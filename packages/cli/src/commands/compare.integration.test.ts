@@ -48,7 +48,7 @@ describe("flotilla compare", () => {
     plane = await startControlPlane({
       options: {
         ...{ embedded: true, config: input, mesh: undefined, networks: undefined, settings },
-        firstPort: await freePorts(10),
+        firstPort: await freePorts(12),
         workDir: join(root, "work"),
       },
       logs: "files",

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { sumsOf } from "@flotilla/runtime";
 import { answerPages } from "../answering-service.fixture.ts";
 import { recordRun } from "../recorded-run.fixture.ts";
-import { loadBetween, sumsOf } from "../top/load.ts";
+import { loadBetween } from "../top/load.ts";
 
 function metricsAt(seconds: number): string {
   return [

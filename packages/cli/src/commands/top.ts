@@ -1,5 +1,6 @@
 /** `flotilla top`: what each replica uses and does, from its metrics; shown once, or again and again. */
 import { setTimeout as delay } from "node:timers/promises";
+import { sumsOf } from "@flotilla/runtime";
 import { requestAt, type ServiceAddress, serviceAddresses } from "../connection.ts";
 import type { top as definition } from "../definitions/support.ts";
 import { CliError } from "../errors.ts";
@@ -7,7 +8,7 @@ import { columns, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 import { LiveArea } from "../supervise/live-area.ts";
-import { loadBetween, loadRows, type Reading, type ReplicaLoad, sumsOf, type UnreadReplica } from "../top/load.ts";
+import { loadBetween, loadRows, type Reading, type ReplicaLoad, type UnreadReplica } from "../top/load.ts";
 
 export const top: Run<typeof definition> = async ({ options, terminal, env }) => {
   const addresses = serviceAddresses(options);

@@ -25,7 +25,7 @@ const program = fileURLToPath(new URL("../../bin/flotilla.ts", import.meta.url))
 
 async function begin(command: string) {
   const workDir = join(root, command);
-  const args = [program, command, "--work-dir", workDir, "--xds-port", String(await freePorts(10))];
+  const args = [program, command, "--work-dir", workDir, "--xds-port", String(await freePorts(12))];
   const env = { ...process.env, ...programs.settings };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   started.push(child);

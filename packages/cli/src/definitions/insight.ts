@@ -1,7 +1,7 @@
 /** Commands that show what the control plane does. */
 import { define } from "../parse/definition.ts";
-import { choice, count, duration, optional, optionalCount, required } from "../parse/option-kinds.ts";
-import { connection, output } from "./option-groups.ts";
+import { choice, count, duration, flag, optional, optionalCount, required } from "../parse/option-kinds.ts";
+import { connection, output, workDir } from "./option-groups.ts";
 
 const group = "State of the mesh:";
 
@@ -20,6 +20,21 @@ export const status = define({
     3: "a service is not ready, or an object is refused by validation or by a proxy",
     4: "no service answers",
   },
+});
+
+export const consoleCommand = define({
+  name: "console",
+  group,
+  summary: "print the address of the console, and open it in a browser",
+  details:
+    "The console asks for a token of the caller, which the command prints how to get: it shows what the caller may see.",
+  operands: {},
+  options: { printOnly: flag("--print-only", "do not open a browser"), workDir },
+  examples: [
+    ["console", "the console of the control plane that runs here"],
+    ["console --print-only", "on a host without a browser"],
+  ],
+  exitCodes: { 0: "the console answers", 4: "no console runs with the work directory" },
 });
 
 const askable = ["xds-server", "config-controller", "service-controller", "ca", "webhook"] as const;

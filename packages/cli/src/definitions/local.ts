@@ -6,7 +6,7 @@ import { workDir } from "./option-groups.ts";
 const group = "Run a control plane:";
 
 /** `--xds-port` is the first of as many ports in a row. */
-const portsInARow = 10;
+const portsInARow = 12;
 
 const runOptions = {
   config: existing("--config <DIR>", "directory of YAML with the objects of the mesh", "directory"),

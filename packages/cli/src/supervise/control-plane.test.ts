@@ -41,7 +41,7 @@ async function begin({ logs = "files", onProgress = () => undefined, onEvent, pr
       networks: undefined,
       workDir: join(root, `${directories++}`),
     },
-    ...{ firstPort: await freePorts(10), ...more, settings: { ...programs.settings, ...more.settings } },
+    ...{ firstPort: await freePorts(12), ...more, settings: { ...programs.settings, ...more.settings } },
   };
   return startControlPlane({
     ...{ options, logs, onProgress },
@@ -59,7 +59,7 @@ describe("a control plane of processes", () => {
     await allReady(plane, 60_000, () => undefined, running);
     assert.deepEqual(
       plane.services.map(({ name, replica }) => [name, replica]),
-      services.map((name) => [name, name]),
+      services.filter((name) => name !== "console").map((name) => [name, name]),
     );
     assert.deepEqual([shared.busUrl, shared.storeUrl], [servers.nats?.url, servers.redis?.url]);
     assert.deepEqual([statSync(layout.workDir).mode & 0o777, statSync(place.sealKey).mode & 0o777], [0o700, 0o600]);
@@ -203,7 +203,7 @@ describe("a control plane that cannot start", () => {
   });
 
   it("has started nothing when a port is taken", async () => {
-    const firstPort = await freePorts(10);
+    const firstPort = await freePorts(12);
     const other = createServer();
     await once(other.listen(firstPort + 3, "127.0.0.1"), "listening");
     const workDir = join(root, "taken");

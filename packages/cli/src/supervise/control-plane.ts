@@ -11,7 +11,7 @@ import { openRunning, readRunning } from "../running.ts";
 import { startBalancer } from "./balancer.ts";
 import { startChild } from "./child-service.ts";
 import { startInProcess } from "./in-process.ts";
-import { type Instance, planInstances } from "./instances.ts";
+import { consoleSettings, type Instance, planInstances } from "./instances.ts";
 import { portsFree } from "./ports-free.ts";
 import { factsOf, isAlive } from "./processes.ts";
 import { type RunningService, runningService } from "./running-service.ts";
@@ -64,7 +64,7 @@ export async function startControlPlane(given: StartControlPlaneOptions): Promis
     prepareDirectory(layout);
     owned.use(await lockWorkDir(layout.workDir, given.command ?? "up"));
     await untilOthersEnded(layout.workDir);
-    await portsFree(layout.ports);
+    await portsFree(layout.ports, (options.replicas?.console ?? 0) > 0);
     stop.throwIfAborted();
     for (const { name, nearest } of unknownSettings(options.settings))
       given.onProgress(`${name} has no effect: it is a setting of no service${nearest ? `; ${nearest} is one` : ""}`);
@@ -83,7 +83,7 @@ export async function startControlPlane(given: StartControlPlaneOptions): Promis
     for (const front of fronts) owned.use(await startBalancer(front));
     for (const instance of instances) {
       stop.throwIfAborted();
-      running.push(owned.use(await startService(instance, { ...given, layout, shared, onEvent })));
+      running.push(owned.use(await startService(instance, { ...given, layout, shared, instances, onEvent })));
     }
     owned.use(record).write(running);
     const parts = [...running, ...Object.values(servers)].map(({ supervised }) => supervised.ended);
@@ -142,15 +142,17 @@ async function untilOthersEnded(workDir: string): Promise<void> {
 interface ServiceOptions extends Pick<StartControlPlaneOptions, "options" | "logs"> {
   readonly layout: Layout;
   readonly shared: Shared;
+  readonly instances: readonly Instance[];
   readonly onEvent: (event: SupervisionEvent) => void;
 }
 
 async function startService(
   instance: Instance,
-  { options, logs, layout, shared, onEvent }: ServiceOptions,
+  { options, logs, layout, shared, instances, onEvent }: ServiceOptions,
 ): Promise<RunningService> {
   const { name, replica, ports } = instance;
-  const env = environmentOf(instance, options, layout.workDir, shared);
+  const own = environmentOf(instance, options, layout.workDir, shared);
+  const env = name === "console" ? { ...own, ...consoleSettings(instances) } : own;
   const healthUrl = `http://127.0.0.1:${healthPort(name, ports)}`;
   const { logs: logDir, compiledCode: compiledCodeDir } = paths(layout);
   const logFile = logs === "files" ? join(logDir, `${replica}.log`) : undefined;

@@ -12,6 +12,7 @@ const mains: Readonly<Record<ServiceName, () => Promise<Main>>> = {
   "service-controller": async () => (await import("@flotilla/service-controller")).main,
   "xds-server": async () => (await import("@flotilla/xds-server")).main,
   webhook: async () => (await import("@flotilla/webhook")).main,
+  console: async () => (await import("@flotilla/console-server")).main,
 };
 
 export interface InProcessOptions {

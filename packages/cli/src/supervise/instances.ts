@@ -3,7 +3,15 @@
  * ports of their own, and the ports that clients know are those of a balancer before them.
  */
 import { freePort } from "@flotilla/servers";
-import { type Layout, type Ports, portsOf, type ReplicaCounts, type ServiceName, services } from "../layout.ts";
+import {
+  healthPort,
+  type Layout,
+  type Ports,
+  portsOf,
+  type ReplicaCounts,
+  type ServiceName,
+  services,
+} from "../layout.ts";
 
 export interface Instance {
   readonly name: ServiceName;
@@ -34,7 +42,8 @@ export async function planInstances(
   const instances: Instance[] = [];
   const fronts: Front[] = [];
   for (const name of services) {
-    const count = replicas[name] ?? 1;
+    const count = countOf(name, replicas);
+    if (count === 0) continue;
     const own = await portsOfReplicas(name, { ports, count, newPort });
     const isSingle = count === 1;
     instances.push(...own.map((at, i) => ({ name, replica: isSingle ? name : `${name}-${i + 1}`, ports: at })));
@@ -43,6 +52,23 @@ export async function planInstances(
     fronts.push(...fixed.map((client) => ({ name, port: ports[client], targets: own.map((at) => at[client]) })));
   }
   return { instances, fronts };
+}
+
+/** Tests and scripts have no use of a console unless they name it. */
+function countOf(name: ServiceName, replicas: ReplicaCounts): number {
+  return replicas[name] ?? (name === "console" ? 0 : 1);
+}
+
+/** Where the console finds every replica of the others. */
+export function consoleSettings(instances: readonly Instance[]): Readonly<Record<string, string>> {
+  const others = services.filter((name) => name !== "console");
+  return Object.fromEntries(
+    others.map((name) => {
+      const own = instances.filter((instance) => instance.name === name);
+      const pages = own.map(({ replica, ports }) => `${replica}=http://127.0.0.1:${healthPort(name, ports)}`);
+      return [`CONSOLE_${name.toUpperCase().replaceAll("-", "_")}`, pages.join(",")];
+    }),
+  );
 }
 
 interface Replicated {

@@ -10,12 +10,14 @@ export interface Address {
 }
 
 /** @throws CliError CLI_PORT_TAKEN naming the first port in use, its holder and the option that moves it */
-export async function portsFree(ports: Ports): Promise<void> {
+export async function portsFree({ console, consoleHealth, ...ports }: Ports, hasConsole = false): Promise<void> {
   // 0 is any free port, which can always be had.
-  const addresses = [...new Set(Object.values(ports))].map((port) => ({ host: "127.0.0.1", port }));
+  const addresses = [...new Set([...Object.values(ports), ...(hasConsole ? [console, consoleHealth] : [])])].map(
+    (port) => ({ host: "127.0.0.1", port }),
+  );
   await addressesFree(
     addresses,
-    "end that process, or choose other ports with --xds-port PORT (the first of ten in a row)",
+    "end that process, or choose other ports with --xds-port PORT (the first of twelve in a row)",
   );
 }
 

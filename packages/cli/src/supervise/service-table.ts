@@ -26,6 +26,7 @@ const portNames: Partial<Readonly<Record<keyof Ports, string>>> = {
   ca: "gRPC",
   webhook: "HTTPS",
   api: "API",
+  console: "page",
 };
 
 export async function tableRows({ services, servers, layout }: ControlPlane): Promise<readonly TableRow[]> {

@@ -56,12 +56,16 @@ export async function openShared(
       : undefined;
   const shared = {
     ...sameForAll(givenBus ?? nats?.url ?? "", givenStore ?? redis?.url ?? ""),
-    settingsOf: (service: ServiceName) => ({
-      BUS_URL: nats === undefined ? (givenBus ?? "") : bus.urlFor(service, nats.url),
-      ...(service === "xds-server" && {
-        STORE_URL: redis === undefined ? (givenStore ?? "") : store.urlFor(service, redis.url),
-      }),
-    }),
+    // The console speaks to neither.
+    settingsOf: (service: ServiceName) =>
+      service === "console"
+        ? {}
+        : {
+            BUS_URL: nats === undefined ? (givenBus ?? "") : bus.urlFor(service, nats.url),
+            ...(service === "xds-server" && {
+              STORE_URL: redis === undefined ? (givenStore ?? "") : store.urlFor(service, redis.url),
+            }),
+          },
   };
   return { shared, servers: { ...(nats && { nats }), ...(redis && { redis }) } };
 }

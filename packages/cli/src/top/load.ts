@@ -1,17 +1,6 @@
 /** What each replica uses and does, from two readings of its metrics. Pure. */
 
-/** By name, the sum over all series of a metric. */
-export type MetricSums = ReadonlyMap<string, number>;
-
-/** Reads Prometheus' text form; comments and lines of another form are left out. */
-export function sumsOf(text: string): MetricSums {
-  const sums = new Map<string, number>();
-  for (const line of text.split("\n")) {
-    const [, name, value] = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{.*\})? ([^ ]+)/.exec(line) ?? [];
-    if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + Number(value));
-  }
-  return sums;
-}
+import type { MetricSums } from "@flotilla/runtime";
 
 /** One reading of a replica's metrics. */
 export interface Reading {

@@ -1,5 +1,5 @@
 /**
- * Debug pages of ca: /debug/rotation, which also starts and aborts a rotation, and /debug/caz. Nothing in them is secret.
+ * Debug pages of ca: /debug/rotation, which also starts and aborts a rotation, /debug/caz and /debug/endings. Nothing in them is secret.
  */
 
 import { type Certificate, describe, fingerprint } from "@flotilla/pki";
@@ -7,6 +7,7 @@ import { type HttpReply, type HttpRequest, isFromOwnHost } from "@flotilla/runti
 import { CaError } from "../errors.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 import type { Rotation, RotationStatus } from "../rotation/rotation.ts";
+import type { Phase } from "../rotation/rotation-state.ts";
 
 /** GET, POST /debug/rotation: how far a rotation of the root is, what holds it up; start it, go on without some, go back. */
 export async function rotationPage(rotation: Rotation): Promise<HttpReply> {
@@ -28,11 +29,29 @@ export async function changeRotation(rotation: Rotation, request: HttpRequest): 
 async function answered(work: () => Promise<RotationStatus>): Promise<HttpReply> {
   try {
     const { state, ...more } = await work();
-    return { json: { ...state, ...more } };
+    return { json: { ...state, meaning: meanings[state.phase], ...more } };
   } catch (error) {
     if (!(error instanceof CaError)) throw error;
     return { status: 409, json: { error: error.reason } };
   }
+}
+
+const meanings: Readonly<Record<Phase, string>> = {
+  idle: "no rotation is running",
+  trusting: "proxies are brought to trust the new root; certificates are still of the old one",
+  issuing: "certificates are of the new root; those of the old one are waited for",
+  reverting: "certificates are of the old root again; those of the new one are waited for",
+  finishing: "the old root is given up",
+};
+
+const shownEndings = 200;
+
+/** /debug/endings: the certificates that this replica issued, the first to end first. */
+export function endingsPage(rotation: Pick<Rotation, "endings">): HttpReply {
+  const endings = rotation.endings(shownEndings).map(({ identity, place, notAfterMs }) => ({
+    ...{ holder: `${identity} ${place}`, notAfter: new Date(notAfterMs).toISOString() },
+  }));
+  return { json: { endings } };
 }
 
 interface CaStatus {

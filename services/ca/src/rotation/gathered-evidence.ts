@@ -97,6 +97,12 @@ export class GatheredEvidence {
     return holdupsOf(state, { holdings, proxies, ended, replicas, recordedSinceMs, maxTtlMs, nowMs: nowMs() });
   }
 
+  /** Live certificates of this replica's record, the first to end first. */
+  endings(most: number): readonly Holding[] {
+    const live = this.#ledger.holdings(this.#options.nowMs());
+    return live.toSorted((a, b) => a.notAfterMs - b.notAfterMs).slice(0, most);
+  }
+
   summary(): EvidenceSummary {
     return {
       certificates: this.#ledger.holdings(this.#options.nowMs()).length,

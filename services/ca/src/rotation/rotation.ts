@@ -74,6 +74,11 @@ export class Rotation {
     this.#evidence.record(holding);
   }
 
+  /** Certificates that this replica issued, the first to end first. */
+  endings(most: number): ReturnType<GatheredEvidence["endings"]> {
+    return this.#evidence.endings(most);
+  }
+
   /** The shared state has been read. */
   get known(): Promise<void> {
     return this.#known.promise;

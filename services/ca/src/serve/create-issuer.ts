@@ -10,7 +10,7 @@ import {
 import type { OwnCluster } from "@flotilla/auth/cluster";
 import type { Health, HttpHandler, Logger, Metrics, ProcessPages } from "@flotilla/runtime";
 import type { ServingRules } from "../authorize/serving-names.ts";
-import { changeRotation, rotationPage, statusPage } from "../debug/pages.ts";
+import { changeRotation, endingsPage, rotationPage, statusPage } from "../debug/pages.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
@@ -96,6 +96,11 @@ function addPages(settings: Settings, { health, rotation, status, log, pages }: 
   serveProcessPages(health, access, pages);
   const rotationStatus = access.read(() => rotationPage(rotation));
   health.route("GET", "/debug/caz", access.read(status));
+  health.route(
+    "GET",
+    "/debug/endings",
+    access.read(() => endingsPage(rotation)),
+  );
   health.route("GET", "/debug/rotation", rotationStatus);
   health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
 }

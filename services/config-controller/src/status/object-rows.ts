@@ -31,7 +31,7 @@ export function rowOf(status: ObjectStatus): ObjectRow {
   return {
     ...{ object, kind, namespace, name, state, live, concerned },
     source: inForce?.source?.split(" ")[0] ?? "",
-    ...(inForce && { generation: inForce.generation, by: inForce.by }),
+    ...(inForce && { generation: inForce.generation, by: inForce.writer }),
     ...(reason !== undefined && { reason }),
   };
 }

@@ -11,6 +11,7 @@ import {
   progressBucket,
   registryKinds,
   type ServiceProgress,
+  writerOf,
 } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 import { createValidator, type Problem } from "@flotilla/validation";
@@ -36,6 +37,8 @@ export interface ObjectStatus {
     /** The generation of the mesh that brought it. */
     readonly generation: number;
     readonly by: string;
+    /** The account that wrote it over the API; else its source, such as a directory; else the service itself. */
+    readonly writer: string;
     /** Where it was read from. */
     readonly source?: string;
     /** Kubernetes' own count of changes of the spec. */
@@ -165,7 +168,7 @@ export class ObjectStatuses {
       ...{ object, state, problems, warnings },
       ...(noEffect !== undefined && { noEffect }),
       inForce: {
-        ...{ generation: position, by: causeText(cause) },
+        ...{ generation: position, by: causeText(cause), writer: writerOf(cause) },
         ...(source !== undefined && { source }),
         ...(config.generation !== undefined && { objectGeneration: config.generation }),
         distribution: this.#distributionOf(inForce),

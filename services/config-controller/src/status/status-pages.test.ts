@@ -7,7 +7,7 @@ import { isSettled, objectsPage, parseObjectName } from "./status-pages.ts";
 const distribution = { live: 2, concerned: 2, refusals: [], isPrecise: true, behind: [], replicas: 1 };
 const status = (object: string, more: Partial<ObjectStatus> = {}, reach: object = {}): ObjectStatus => ({
   ...{ object, state: "accepted", problems: [], warnings: [] },
-  inForce: { generation: 1, by: "c", distribution: { ...distribution, ...reach } },
+  inForce: { generation: 1, by: "c", writer: "c", distribution: { ...distribution, ...reach } },
   ...more,
 });
 

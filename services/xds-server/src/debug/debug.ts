@@ -13,6 +13,7 @@ import { ChangeLedger } from "./change-ledger.ts";
 import { explainPage } from "./explain.ts";
 import { fleetPage } from "./fleet-page.ts";
 import { createFleetStatus, type FleetStatus } from "./fleet-status.ts";
+import { madeFromPage } from "./made-from-page.ts";
 import { declareMeshMetrics } from "./mesh-metrics.ts";
 import type { DebugPage } from "./page.ts";
 import { debugPages } from "./pages.ts";
@@ -79,6 +80,7 @@ export function createDebug(options: DebugOptions): Debug {
       explainPage({ core, streams, fleet, ledger, history, position }),
       positionPage(core, position, () => source.latest),
       fleetPage(fleet, options.replica),
+      madeFromPage(core, streams),
       ...resourcePages({ core, streams, fleet, history }),
     ],
     { allowUnsafe: settings.unsafePages },

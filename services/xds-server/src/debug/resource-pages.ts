@@ -85,7 +85,7 @@ function summaries(core: Core, stream: StreamRecord) {
 }
 
 /** Of types that are asked for by name, those the proxy asks for. */
-function setOf(core: Core, stream: StreamRecord, url: string): ResourceSet | undefined {
+export function setOf(core: Core, stream: StreamRecord, url: string): ResourceSet | undefined {
   const subject = core.subjectOf(stream.proxy);
   if (core.serves(subject, url) !== "named") return core.resources(subject, url);
   const names = stream.types().get(url)?.names();

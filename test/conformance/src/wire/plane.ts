@@ -44,7 +44,7 @@ export const openEmbedded: OpenPlane = async (scenario) => {
   const { objects: config, mesh, networks, apply } = startInput(root, scenario, settings);
   const controlPlane = owned.use(
     await startControlPlane({
-      options: { embedded: true, config, mesh, networks, settings, firstPort: await freePorts(10), workDir },
+      options: { embedded: true, config, mesh, networks, settings, firstPort: await freePorts(12), workDir },
       logs: "files",
       onProgress: () => undefined,
     }),
@@ -108,7 +108,7 @@ export function openStarted(command: string): OpenPlane {
     const work = join(root, "work");
     mkdirSync(work);
     const { objects: input, apply, mesh, networks, env } = startInput(root, scenario, scenario.env);
-    const port = await freePorts(10);
+    const port = await freePorts(12);
     const places = { input, mesh, networks, env, work, port: String(port) };
     const filled = command.replaceAll(
       /\{(\w+)\}/g,

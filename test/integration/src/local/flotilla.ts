@@ -38,7 +38,7 @@ export interface LaunchOptions {
 
 export async function launch({ command, args = [], env = {} }: LaunchOptions): Promise<Launched> {
   const workDir = mkdtempSync(join(tmpdir(), "flotilla-local-"));
-  const firstPort = await freePorts(10);
+  const firstPort = await freePorts(12);
   const [file = "", ...rest] = command;
   const child = spawn(file, [...rest, "--work-dir", workDir, "--xds-port", String(firstPort), ...args], {
     cwd: root,

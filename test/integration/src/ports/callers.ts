@@ -43,8 +43,9 @@ export async function openCallers(workDir: string, address: string): Promise<Cal
   try {
     const options = {
       ...{ workDir, config: undefined, mesh: undefined, networks: undefined, embedded: true },
-      firstPort: await freePorts(10),
-      settings: { LOG_LEVEL: "silent", HEALTH_HOST: "0.0.0.0" },
+      firstPort: await freePorts(12),
+      settings: { LOG_LEVEL: "silent", HEALTH_HOST: "0.0.0.0", CONSOLE_PAGE_DIR: workDir },
+      replicas: { console: 1 },
     };
     const plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
     await allReady(plane, 90_000, () => undefined, new AbortController().signal);
@@ -77,7 +78,7 @@ export async function openCallers(workDir: string, address: string): Promise<Cal
 }
 
 function portsInUse({ layout: { ports } }: ControlPlane, api: number): ReadonlyMap<number, number> {
-  const { xdsServer, configController, serviceController, ca, webhook } = defaultPorts;
+  const { xdsServer, configController, serviceController, ca, webhook, console } = defaultPorts;
   return new Map([
     [xdsServer.xds, ports.xds],
     [xdsServer.xdsTls, ports.xdsTls],
@@ -90,6 +91,8 @@ function portsInUse({ layout: { ports } }: ControlPlane, api: number): ReadonlyM
     [ca.health, ports.caHealth],
     [webhook.https, ports.webhook],
     [webhook.health, ports.webhookHealth],
+    [console.page, ports.console],
+    [console.health, ports.consoleHealth],
   ]);
 }
 

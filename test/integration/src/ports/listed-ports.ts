@@ -15,7 +15,7 @@ export interface ListedPort {
 }
 
 type Ask = ListedPort["asks"][number];
-const { xdsServer, configController, serviceController, ca, webhook } = defaultPorts;
+const { xdsServer, configController, serviceController, ca, webhook, console } = defaultPorts;
 
 const ask = (who: Who, question: Question, answer: string): Ask => ({ who, question, answer });
 const askFromElsewhere = (who: Who, question: Question, answer: string): Ask => ({
@@ -42,8 +42,11 @@ function guarded(path: string, refusal = "403"): readonly Ask[] {
   return [
     ask("nobody", page(path), "200"),
     askFromElsewhere("nobody", page(path), refusal),
-    askFromElsewhere("a token of another issuer", page(path), refusal),
+    askFromElsewhere("a token of another issuer", page(path), "401"),
     askFromElsewhere("a workload's token", page(path), "403"),
+    ask("a token of another issuer", page(path), "401"),
+    ask("a workload's token", page(path), "403"),
+    ask("a token for the API", page(path), "200"),
     askFromElsewhere("a token of the control plane", page(path), "200"),
   ];
 }
@@ -112,5 +115,14 @@ export const listedPorts: readonly ListedPort[] = [
       ask("nobody", https("POST", "/inject", "{}"), "200"),
     ],
   },
-  { port: webhook.health, asks: openPages },
+  { port: webhook.health, asks: [...openPages, ...guarded("/debug/settings")] },
+  {
+    port: console.page,
+    asks: ["/api/v1/overview", "/api/v1/objects", "/api/v1/events"].flatMap((path) => [
+      ask("nobody", page(path), "401"),
+      // Only a session counts, which a token is exchanged for.
+      ask("a token for the API", page(path), "401"),
+    ]),
+  },
+  { port: console.health, asks: [...openPages, ...guarded("/debug/settings")] },
 ];

@@ -7,7 +7,7 @@ import { type Condition, conditionsOf, verdictOf } from "./conditions.ts";
 const all: ObjectDistribution = { live: 3, concerned: 3, refusals: [], isPrecise: true, behind: [], replicas: 2 };
 const status = (distribution: Partial<ObjectDistribution>, more: Partial<ObjectStatus> = {}): ObjectStatus => ({
   ...{ object: "VirtualService/shop/web", state: "accepted", problems: [], warnings: [] },
-  inForce: { generation: 9, by: "c", objectGeneration: 4, distribution: { ...all, ...distribution } },
+  inForce: { generation: 9, by: "c", writer: "c", objectGeneration: 4, distribution: { ...all, ...distribution } },
   ...more,
 });
 const words = { typeUrl: "t", resources: [], objects: [], message: "no", position: 1, atMs: 1 };

@@ -20,7 +20,13 @@ interface Stored {
 }
 
 function accepted(name: string, distribution: Partial<ObjectDistribution> = {}): ObjectStatus {
-  const inForce = { generation: 1, by: "kube", objectGeneration: 4, distribution: { ...everywhere, ...distribution } };
+  const inForce = {
+    generation: 1,
+    by: "kube",
+    writer: "kube",
+    objectGeneration: 4,
+    distribution: { ...everywhere, ...distribution },
+  };
   return { object: `VirtualService/shop/${name}`, state: "accepted", problems: [], warnings: [], inForce };
 }
 

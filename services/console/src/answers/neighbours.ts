@@ -1,0 +1,158 @@
+/**
+ * The neighbours of a service, by configuration: hosts whose VirtualServices send requests to it, hosts that its own send requests to,
+ * gateways that admit it, accounts that may call it. Pure.
+ */
+import type { GraphEdge, GraphNode, Neighbourhood, TopologyService } from "@flotilla/console/contract";
+
+/** As `/debug/configz` has it. */
+export interface MeshObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec?: unknown;
+}
+
+interface Mesh {
+  readonly services: readonly TopologyService[];
+  readonly objects: readonly MeshObject[];
+}
+
+type Node = Omit<GraphNode, "x" | "y">;
+
+interface VirtualServiceSpec {
+  readonly hosts?: readonly string[];
+  readonly gateways?: readonly string[];
+  readonly http?: readonly HttpRoute[];
+  readonly tcp?: readonly HttpRoute[];
+  readonly tls?: readonly HttpRoute[];
+}
+
+interface HttpRoute {
+  readonly route?: readonly { readonly destination?: { readonly host?: string }; readonly weight?: number }[];
+}
+
+interface Way {
+  readonly from: string;
+  readonly to: string;
+  readonly weight?: number;
+  readonly object: string;
+}
+
+export function neighboursOf(
+  service: TopologyService,
+  { services, objects }: Mesh,
+): { readonly nodes: readonly Node[]; readonly edges: readonly GraphEdge[] } {
+  const ways = objects.filter(({ kind }) => kind === "VirtualService").flatMap(waysOf);
+  const own = ways.filter(({ from, to }) => from === service.hostname || to === service.hostname);
+  const admitted = gatewayWays(service, objects);
+  const edges = distinct([...own, ...admitted].filter(({ from, to }) => from !== to));
+  const known = new Map(services.map((one) => [one.hostname, one]));
+  const ids = new Set(edges.flatMap(({ from, to }) => [from, to]).filter((id) => id !== service.hostname));
+  const gateways = new Set(admitted.map(({ from }) => from));
+  const nodes = [...ids].sort().map((id): Node => {
+    const found = known.get(id);
+    if (gateways.has(id)) return { id, label: id, kind: "gateway", namespace: id.split("/")[0] ?? "" };
+    return { id, label: id, kind: found === undefined ? "external" : "service", namespace: found?.namespace ?? "" };
+  });
+  return { nodes, edges };
+}
+
+/** From each host of a VirtualService to each destination of its routes. */
+function waysOf(object: MeshObject): readonly Way[] {
+  const { hosts = [], http = [], tcp = [], tls = [] } = (object.spec ?? {}) as VirtualServiceSpec;
+  const namespace = object.metadata.namespace ?? "";
+  const name = nameOf(object);
+  return [...http, ...tcp, ...tls].flatMap(({ route = [] }) =>
+    route.flatMap(({ destination, weight }) =>
+      hosts.flatMap((host): readonly Way[] => {
+        const to = fullName(destination?.host ?? "", namespace);
+        const way = { from: fullName(host, namespace), to, object: name };
+        return to === "" ? [] : [weight === undefined ? way : { ...way, weight }];
+      }),
+    ),
+  );
+}
+
+/** Gateways that a VirtualService with a route to the service is bound to. */
+function gatewayWays(service: TopologyService, objects: readonly MeshObject[]): readonly Way[] {
+  return objects
+    .filter(({ kind }) => kind === "VirtualService")
+    .filter((object) => waysOf(object).some(({ to }) => to === service.hostname))
+    .flatMap((object) => {
+      const { gateways = [] } = (object.spec ?? {}) as VirtualServiceSpec;
+      const namespace = object.metadata.namespace ?? "";
+      return gateways
+        .filter((gateway) => gateway !== "mesh")
+        .map((gateway) => ({
+          from: gateway.includes("/") ? gateway : `${namespace}/${gateway}`,
+          to: service.hostname,
+          object: nameOf(object),
+        }));
+    });
+}
+
+/** Names without a dot are of the object's own namespace. */
+function fullName(host: string, namespace: string): string {
+  return host === "" || host.includes(".") || host.includes("*") ? host : `${host}.${namespace}.svc.cluster.local`;
+}
+
+function nameOf({ kind, metadata: { name, namespace = "" } }: MeshObject): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function distinct(ways: readonly Way[]): readonly Way[] {
+  return [...new Map(ways.map((way) => [JSON.stringify(way), way])).values()];
+}
+
+interface PolicySpec {
+  readonly selector?: unknown;
+  readonly host?: string;
+  readonly action?: string;
+  readonly mtls?: { readonly mode?: string };
+  readonly trafficPolicy?: unknown;
+}
+
+const root = "istio-system";
+const modes: ReadonlySet<string> = new Set(["STRICT", "PERMISSIVE", "DISABLE"]);
+
+/** Objects of the service's namespace and of the root namespace, and the mode of mutual TLS of the nearest PeerAuthentication without a selector. */
+export function policiesOf(
+  service: TopologyService,
+  objects: readonly MeshObject[],
+): Pick<Neighbourhood, "policies" | "mtls"> {
+  const near = objects.filter(({ metadata: { namespace } }) => namespace === service.namespace || namespace === root);
+  const policies = near.flatMap((object) => {
+    const summary = summaryOf(service, object);
+    return summary === undefined ? [] : [{ object: nameOf(object), kind: object.kind, summary }];
+  });
+  const ofNamespace = (namespace: string) =>
+    near.find(({ kind, metadata, spec }) => {
+      return (
+        kind === "PeerAuthentication" &&
+        metadata.namespace === namespace &&
+        (spec as PolicySpec)?.selector === undefined
+      );
+    });
+  const mode = [ofNamespace(service.namespace), ofNamespace(root)]
+    .map((object) => (object?.spec as PolicySpec | undefined)?.mtls?.mode ?? "UNSET")
+    .find((one) => modes.has(one));
+  return { policies, mtls: (mode ?? "PERMISSIVE") as Neighbourhood["mtls"] };
+}
+
+function summaryOf(service: TopologyService, object: MeshObject): string | undefined {
+  const { selector, host = "", action = "ALLOW", mtls } = (object.spec ?? {}) as PolicySpec;
+  const whom = selector === undefined ? "all workloads of the namespace" : "selected workloads of the namespace";
+  switch (object.kind) {
+    case "AuthorizationPolicy":
+      return `${action}, ${whom}`;
+    case "PeerAuthentication":
+      return `mutual TLS ${mtls?.mode ?? "as around it"}, ${whom}`;
+    case "RequestAuthentication":
+      return `tokens of requests, ${whom}`;
+    case "DestinationRule":
+      return fullName(host, object.metadata.namespace ?? "") === service.hostname
+        ? "how the service is called"
+        : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+/** The built page, read into memory when the console starts: it is small, and nothing else of the disk can be asked for. */
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join, relative, sep } from "node:path";
+import { gzipSync } from "node:zlib";
+
+export interface PageFile {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  readonly gzipped: Buffer;
+  /** Its name changes with its content. */
+  readonly isImmutable: boolean;
+}
+
+export interface PageFiles {
+  /** Undefined where there is no such file. Addresses of screens, which have no extension, are the page itself. */
+  find(path: string): PageFile | undefined;
+  readonly count: number;
+}
+
+const types: ReadonlyMap<string, string> = new Map([
+  [".html", "text/html; charset=utf-8"],
+  [".js", "text/javascript; charset=utf-8"],
+  [".css", "text/css; charset=utf-8"],
+  [".svg", "image/svg+xml"],
+  [".png", "image/png"],
+  [".ico", "image/x-icon"],
+  [".json", "application/json"],
+  [".woff2", "font/woff2"],
+  [".txt", "text/plain; charset=utf-8"],
+]);
+
+/** Vite names what it builds `NAME-HASH.EXTENSION`. */
+const hashed = /-[\w-]{8}\.\w+$/;
+
+/** Of a directory that is not there, no files: the console answers its API then. */
+export async function readPageFiles(directory: string): Promise<PageFiles> {
+  const files = new Map<string, PageFile>();
+  for (const name of await namesIn(directory)) {
+    const contentType = types.get(extname(name));
+    if (contentType === undefined) continue;
+    const bytes = await readFile(name);
+    const path = `/${relative(directory, name).split(sep).join("/")}`;
+    files.set(path, { contentType, bytes, gzipped: gzipSync(bytes), isImmutable: hashed.test(path) });
+  }
+  return {
+    count: files.size,
+    find: (path) => files.get(path) ?? (extname(path) === "" ? files.get("/index.html") : undefined),
+  };
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

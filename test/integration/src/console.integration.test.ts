@@ -1,0 +1,319 @@
+/**
+ * The console's server before a real control plane: five processes, NATS and Redis, a subscribed proxy and a real Envoy that rejects what it
+ * cannot take. What each endpoint answers, who may ask, what is never shown, and what comes as an event.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { openLocalIssuer } from "@flotilla/auth";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/testing";
+import { envoyBootstrap, startEnvoy } from "@flotilla/dataplane";
+import { create, typeUrl } from "@flotilla/proto";
+import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { until } from "@flotilla/runtime";
+import { findServer, freePorts } from "@flotilla/servers";
+import { XdsClient } from "@flotilla/xds/client";
+import { grpcTransport } from "@flotilla/xds/grpc";
+import { type ConsoleAnswer, ConsoleClient, collectEvents, startConsole } from "./console/console-client.ts";
+import { consoleObjects, listedEndpoints, secretValue } from "./console/listed-endpoints.ts";
+
+const workDir = mkdtempSync(join(tmpdir(), "flotilla-console-"));
+const stop = new AbortController();
+const owned = new AsyncDisposableStack();
+const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 50 });
+let plane: ControlPlane;
+let writer: ConsoleClient;
+let reader: ConsoleClient;
+
+const tokenFor = async (account: string, audience = "flotilla-api"): Promise<string> => {
+  const [namespace = "", serviceAccount = ""] = account.split("/");
+  return (await openLocalIssuer(workDir)).mintToken({ namespace, serviceAccount, audience });
+};
+
+const apply = (client: ConsoleClient, yaml: string, dryRun = false): Promise<ConsoleAnswer> =>
+  client.ask("POST", "/api/v1/objects/apply", { yaml, namespace: "shop", dryRun });
+
+function connectProxy(name: string): void {
+  const metadata = { NAMESPACE: "shop", LABELS: { app: name }, INSTANCE_IPS: "127.0.1.11", CLUSTER_ID: "Kubernetes" };
+  const client = new XdsClient({
+    form: "delta",
+    transport: grpcTransport({ address: `127.0.0.1:${plane.layout.ports.xds}` }),
+    node: create(NodeSchema, { id: `sidecar~127.0.1.11~${name}.shop~shop.svc.cluster.local`, metadata }),
+    backoffMs: () => 200,
+  });
+  client.subscribe(typeUrl.cluster);
+  client.subscribe(typeUrl.listener);
+  client.subscribe(typeUrl.route, ["80"]);
+  const running = client.run(stop.signal);
+  owned.defer(() => running);
+}
+
+describe("the console", { timeout: 300_000 }, () => {
+  before(async () => {
+    const settings = { LOG_LEVEL: "info", API_READERS: "istio-system/reader" };
+    const shared = { embedded: false, config: undefined, mesh: undefined, networks: undefined, settings, workDir };
+    const options = { ...shared, firstPort: await freePorts(12) };
+    plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
+    await allReady(plane, 90_000, () => undefined, stop.signal);
+    const { ports } = plane.layout;
+    const at = (port: number) => `http://127.0.0.1:${port}`;
+    const console = owned.use(
+      await startConsole({
+        ...{ WORK_DIR: workDir, CONSOLE_PAGE_DIR: workDir, CONSOLE_CA: at(ports.caHealth) },
+        ...{ CONSOLE_CONFIG_CONTROLLER: at(ports.configHealth), CONSOLE_SERVICE_CONTROLLER: at(ports.serviceHealth) },
+        ...{ CONSOLE_XDS_SERVER: at(ports.xdsHealth), CONSOLE_WEBHOOK: at(ports.webhookHealth) },
+      }),
+    );
+    writer = new ConsoleClient(console.url);
+    reader = new ConsoleClient(console.url);
+    assert.equal((await writer.signIn(await tokenFor("istio-system/flotilla-admin"))).status, 201);
+    assert.equal((await reader.signIn(await tokenFor("istio-system/reader"))).status, 201);
+    connectProxy("web");
+    connectProxy("cart");
+    const applied = await apply(writer, consoleObjects);
+    assert.equal(applied.status, 200, JSON.stringify(applied.body));
+    const isThere = async () => (await writer.get("/api/v1/proxies")).body.total === 2;
+    await until(isThere, soon("the proxies"));
+    const isMade = async () => (await writer.get("/api/v1/objects/VirtualService/shop/web/resources")).body.total > 0;
+    await until(isMade, soon("the route"));
+  });
+
+  after(async () => {
+    stop.abort();
+    await owned.disposeAsync();
+    rmSync(workDir, { recursive: true, force: true });
+  });
+
+  describe("asks who calls", () => {
+    it("refuses every endpoint without a session", async () => {
+      const nobody = new ConsoleClient(writer.url);
+      const listed = [...listedEndpoints.map(({ path }) => path), "/api/v1/events", "/api/v1/session"];
+      const answers = await Promise.all(listed.map((path) => nobody.get(path)));
+      for (const [i, { status, body }] of answers.entries())
+        assert.deepEqual([listed[i], status, body.error?.code], [listed[i], 401, "no-session"]);
+    });
+
+    const refused = [
+      { name: "a token of nobody", token: async () => "a.b.c", code: "bad-token" },
+      { name: "no token", token: async () => "", code: "bad-request" },
+      {
+        name: "a token for another audience",
+        token: () => tokenFor("istio-system/reader", "other"),
+        code: "bad-token",
+      },
+    ] as const;
+    for (const { name, token, code } of refused)
+      it(`does not sign in with ${name}`, async () => {
+        const { body } = await new ConsoleClient(writer.url).signIn(await token());
+        assert.equal(body.error.code, code);
+      });
+
+    it("names the caller and what it may, and keeps the token to itself", async () => {
+      const { status, body, headers } = await reader.get("/api/v1/session");
+      assert.deepEqual([status, body.account, body.mayWrite], [200, "istio-system/reader", false]);
+      assert.ok(
+        !JSON.stringify(body).includes(await tokenFor("istio-system/reader").then((text) => text.slice(0, 30))),
+      );
+      assert.equal(headers.get("cache-control"), "no-store");
+      assert.equal((await writer.get("/api/v1/session")).body.mayWrite, true);
+    });
+
+    it("shows a caller of a namespace what is of it, and nothing of the control plane", async () => {
+      const caller = new ConsoleClient(writer.url);
+      const { body } = await caller.signIn(await tokenFor("bank/till"));
+      assert.deepEqual([body.onlyNamespace, body.mayWrite], ["bank", false]);
+      assert.equal((await caller.get("/api/v1/proxies")).body.total, 0);
+      const objects = await caller.get("/api/v1/objects");
+      assert.deepEqual([objects.status, objects.body.error.code], [403, "forbidden"]);
+      const overview = await caller.get("/api/v1/overview");
+      assert.equal(overview.status, 200);
+      assert.ok(overview.body.away.some(({ reason }: { reason: string }) => reason === "forbidden"));
+    });
+
+    const foreign = [
+      { name: "of another origin", headers: { origin: "https://evil.test", "sec-fetch-site": "cross-site" } },
+      {
+        name: "of another port of this host",
+        headers: { origin: "http://127.0.0.1:1", "sec-fetch-site": "same-site" },
+      },
+    ] as const;
+    for (const { name, headers } of foreign)
+      it(`refuses writes ${name}`, async () => {
+        const body = { yaml: consoleObjects, dryRun: true };
+        const answer = await writer.ask("POST", "/api/v1/objects/apply", body, headers);
+        assert.deepEqual([answer.status, answer.body.error.code], [403, "cross-site"]);
+      });
+
+    it("ends a session when its caller signs out", async () => {
+      const caller = new ConsoleClient(writer.url);
+      await caller.signIn(await tokenFor("istio-system/reader"));
+      await using received = collectEvents(caller);
+      await until(() => received.events.length > 0, soon("hello"));
+      assert.equal((await caller.ask("DELETE", "/api/v1/session")).status, 204);
+      await until(() => received.events.at(-1)?.type === "session-ended", soon("the end of the stream"));
+      assert.equal((await caller.get("/api/v1/overview")).status, 401);
+    });
+  });
+
+  describe("answers", () => {
+    for (const { path, isRight } of listedEndpoints)
+      it(`${path.split("?")[0]}`, async () => {
+        const { status, body } = await reader.get(path);
+        assert.equal(status, 200, JSON.stringify(body));
+        assert.ok(isRight(body), JSON.stringify(body).slice(0, 2_000));
+        assert.deepEqual(body.away ?? [], []);
+      });
+
+    it("refuses parameters that a list does not have, and more than 200 rows", async () => {
+      for (const query of ["limit=201", "colour=red", "sort=colour"])
+        assert.equal((await reader.get(`/api/v1/proxies?${query}`)).status, 400, query);
+    });
+
+    it("shows no value of a Secret anywhere", async () => {
+      const paths = [
+        ...listedEndpoints.map(({ path }) => path),
+        "/api/v1/objects/Secret/shop/pair",
+        "/api/v1/proxies/web.shop/config-dump",
+        "/api/v1/objects/Secret/shop/pair/history",
+      ];
+      const answers = await Promise.all(paths.map((path) => writer.get(path)));
+      for (const [i, { body }] of answers.entries())
+        for (const value of [secretValue, Buffer.from(secretValue).toString("base64")])
+          assert.ok(!JSON.stringify(body).includes(value), `${paths[i]} shows the Secret`);
+    });
+  });
+
+  describe("writes for those who may", () => {
+    const timeout = (value: string) => consoleObjects.replace("timeout: 1s", `timeout: ${value}`);
+
+    it("a reader may not", async () => {
+      const answer = await apply(reader, timeout("2s"));
+      assert.deepEqual([answer.status, answer.body.error.code], [403, "forbidden"]);
+      const deleted = await reader.ask("DELETE", "/api/v1/objects/VirtualService/shop/web");
+      assert.equal(deleted.status, 403);
+      const level = await reader.ask("PUT", "/api/v1/settings/ca/ca/levels", { scope: "default", level: "debug" });
+      assert.equal(level.status, 403);
+    });
+
+    it("a dry run shows what would change, and changes nothing", async () => {
+      const { body } = await apply(writer, timeout("2s"), true);
+      const changed = body.items.filter(({ result }: { result: string }) => result === "configured");
+      assert.deepEqual(
+        changed.map(({ object, differences }: { object: string; differences: { path: string }[] }) => [
+          object,
+          differences.map(({ path }) => path),
+        ]),
+        [["VirtualService/shop/web", ["spec.http[0].timeout"]]],
+      );
+      const { body: object } = await writer.get("/api/v1/objects/VirtualService/shop/web");
+      assert.match(object.manifest, /timeout: 1s/);
+    });
+
+    it("what validation refuses is named by field and line", async () => {
+      const { status, body } = await apply(writer, timeout("[]"));
+      assert.deepEqual([status, body.error.code], [422, "invalid"]);
+      const [cause] = body.error.causes;
+      const line = timeout("[]")
+        .split("\n")
+        .findIndex((text) => text.includes("timeout: []"));
+      assert.match(cause.field, /http\[0\]\.timeout/);
+      assert.equal(cause.line, line + 1, JSON.stringify(body));
+    });
+
+    it("an event comes when an object was applied, and when it has arrived", async () => {
+      await using received = collectEvents(reader);
+      await until(() => received.events.some(({ type }) => type === "hello"), soon("hello"));
+      const appliedMs = performance.now();
+      assert.equal((await apply(writer, timeout("3s"))).status, 200);
+      const isIt = ({ type, data }: (typeof received.events)[number]) =>
+        type === "generation" &&
+        data.objects.some(({ object }: { object: string }) => object === "VirtualService/shop/web");
+      await until(() => received.events.some(isIt), soon("the generation"));
+      const event = received.events.find(isIt);
+      assert.equal(event?.data.by, "istio-system/flotilla-admin (API)");
+      assert.ok(event !== undefined && event.atMs > appliedMs);
+      const isSettled = ({ type, data }: (typeof received.events)[number]) =>
+        type === "objects" && data.settled.includes("VirtualService/shop/web");
+      await until(() => received.events.some(isSettled), soon("its arrival"));
+    });
+
+    it("a log level is changed while the service runs", async () => {
+      const levels = async () => {
+        const { body } = await writer.get("/api/v1/settings");
+        const found = body.services.find(({ service }: { service: string }) => service === "ca");
+        return found.levels.find(({ scope }: { scope: string }) => scope === "default").level;
+      };
+      const path = "/api/v1/settings/ca/ca/levels";
+      assert.equal((await writer.ask("PUT", path, { scope: "default", level: "debug" })).status, 204);
+      assert.equal(await levels(), "debug");
+      assert.equal((await writer.ask("PUT", path, { scope: "default", level: "loud" })).status, 400);
+      await writer.ask("PUT", path, { scope: "default", level: "info" });
+    });
+  });
+
+  it("blames an object that a real Envoy rejects within two seconds, by an event", async () => {
+    const discoveryAddress = `127.0.0.1:${plane.layout.ports.xds}`;
+    const node = { name: "envoy", namespace: "shop", serviceAccount: "e", labels: {}, address: "127.0.0.1" };
+    const bootstrap = envoyBootstrap({ node, discoveryAddress, delta: true, adminPort: 0 }) as {
+      dynamic_resources?: { lds_config?: unknown };
+    };
+    // Clusters are enough, and ports of listeners may be taken on this host.
+    delete bootstrap.dynamic_resources?.lds_config;
+    const binary = await findServer("envoy", { env: process.env });
+    await using _envoy = await startEnvoy({ binary, directory: workDir, name: "envoy", bootstrap: bootstrap as never });
+    const isConnected = async () => (await reader.get("/api/v1/proxies")).body.total === 3;
+    await until(isConnected, soon("Envoy"));
+    await using received = collectEvents(reader);
+    await until(() => received.events.some(({ type }) => type === "hello"), soon("hello"));
+    const appliedMs = performance.now();
+    const { status, body } = await apply(writer, rejectedPatch);
+    assert.equal(status, 200, JSON.stringify(body));
+    const isIt = ({ type, data }: (typeof received.events)[number]) =>
+      type === "rejections" && data.added.some(({ object }: { object: string }) => object === "EnvoyFilter/shop/web");
+    await until(() => received.events.some(isIt), soon("the rejection"));
+    const tookMs = (received.events.find(isIt)?.atMs ?? 0) - appliedMs;
+    console.log(`the rejected object was blamed after ${Math.round(tookMs)} ms`);
+    const { body: rejections } = await reader.get("/api/v1/rejections");
+    const [group] = rejections.rows;
+    assert.deepEqual([group.object, group.type, group.proxies], ["EnvoyFilter/shop/web", "cds", ["envoy.shop"]]);
+    assert.match(group.message, /ConnectTimeout/);
+    assert.equal(group.field, "Cluster.ConnectTimeout");
+    const { body: object } = await reader.get("/api/v1/objects/EnvoyFilter/shop/web");
+    assert.equal(object.state, "rejected");
+    assert.equal((await writer.ask("DELETE", "/api/v1/objects/EnvoyFilter/shop/web")).status, 200);
+    const isCleared = ({ type, data }: (typeof received.events)[number]) =>
+      type === "rejections" && data.cleared.includes("EnvoyFilter/shop/web");
+    await until(() => received.events.some(isCleared), soon("the rejection to be over"));
+  });
+
+  it("names an xds-server that is killed, in partial answers and events, and has it back", async () => {
+    await using received = collectEvents(reader);
+    await until(() => received.events.some(({ type }) => type === "hello"), soon("hello"));
+    const xds = plane.services.find(({ name }) => name === "xds-server");
+    const pid = xds?.pid ?? 0;
+    process.kill(pid, "SIGKILL");
+    const stateEvents = () =>
+      received.events.flatMap(({ type, data }) =>
+        type === "services" ? data.services.filter(({ service }: { service: string }) => service === "xds-server") : [],
+      );
+    await until(() => stateEvents().some(({ state }: { state: string }) => state === "away"), soon("it to be away"));
+    const isBack = async () => (await reader.get("/api/v1/overview")).body.proxies.total >= 2;
+    await until(isBack, soon("it to be back"));
+    assert.ok(stateEvents().some(({ state }: { state: string }) => state === "ready"));
+    assert.notEqual(plane.services.find(({ name }) => name === "xds-server")?.pid, pid);
+  });
+});
+
+/** Envoy refuses a timeout of 0s; validation does not check what a patch leads to. */
+const rejectedPatch = `
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: { name: web, namespace: shop }
+spec:
+  configPatches:
+  - applyTo: CLUSTER
+    match: { context: SIDECAR_OUTBOUND, cluster: { service: web.example } }
+    patch: { operation: MERGE, value: { connect_timeout: 0s } }
+`;

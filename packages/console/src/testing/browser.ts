@@ -20,8 +20,11 @@ const flags = [
   ...["--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"],
 ];
 
+/** Disposing of it ends the program. */
+export type ChromiumBrowser = Browser & AsyncDisposable;
+
 /** Starts it without a window. @throws Error when there is none */
-export async function launchChromium(): Promise<Browser & AsyncDisposable> {
+export async function launchChromium(): Promise<ChromiumBrowser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error("no Chromium: apt-get install chromium, or CHROMIUM_BIN=PROGRAM");
   const browser = await chromium.launch({ executablePath, args: flags });

@@ -10,7 +10,10 @@ const types: ReadonlyMap<string, string> = new Map([
   [".svg", "image/svg+xml"],
 ]);
 
-const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+/** As services/console sends it. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /** A path that is no file is a screen of the page. */
 export async function sendPageFile(page: string, path: string, response: ServerResponse): Promise<void> {

@@ -12,7 +12,7 @@ export interface PageFile {
 }
 
 export interface PageFiles {
-  /** Undefined where there is no such file. Addresses of screens, which have no extension, are the page itself. */
+  /** Undefined where there is no such file. Addresses of screens, in which names may have dots, are the page itself. */
   find(path: string): PageFile | undefined;
   readonly count: number;
 }
@@ -44,7 +44,7 @@ export async function readPageFiles(directory: string): Promise<PageFiles> {
   }
   return {
     count: files.size,
-    find: (path) => files.get(path) ?? (extname(path) === "" ? files.get("/index.html") : undefined),
+    find: (path) => files.get(path) ?? (path.startsWith("/assets/") ? undefined : files.get("/index.html")),
   };
 }
 

@@ -80,8 +80,20 @@ const titles: Readonly<Record<Problem["kind"], string>> = {
   failed: "Failed",
 };
 
+const retryMs = 4000;
+
+/** Fetches what is shown again and again while services are away: nothing may come as an event when they are back. */
+function useRetry(isNeeded: boolean): void {
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    const timer = setInterval(() => answers.invalidate(undefined), retryMs);
+    return () => clearInterval(timer);
+  }, [isNeeded]);
+}
+
 /** A failed request; `isOld`: what was known before stays below. */
 export function Failure({ problem: { kind, message }, what, isOld = false }: FailureProps): VNode {
+  useRetry(kind === "away");
   return (
     <div class={kind === "away" ? "notice warn" : "notice bad"} role="alert">
       <strong>{titles[kind]}</strong>
@@ -99,6 +111,8 @@ export function Failure({ problem: { kind, message }, what, isOld = false }: Fai
 
 /** Names the services that had no part in an answer. */
 function AwayNotice({ away }: { readonly away: readonly AwayService[] }): VNode | null {
+  // The other reasons stay as long as the session.
+  useRetry(away.some(({ reason }) => reason === "unreachable" || reason === "timeout" || reason === "failed"));
   if (away.length === 0) return null;
   return (
     <div class="notice warn" role="status">

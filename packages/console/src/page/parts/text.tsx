@@ -35,6 +35,8 @@ export function State({ state, title }: { readonly state: string; readonly title
 export function Ago({ at }: { readonly at: string | undefined }): VNode | null {
   if (at === undefined) return null;
   const ms = Date.parse(at);
+  // Of what was there before anybody wrote times down.
+  if (Number.isNaN(ms)) return null;
   return (
     <time dateTime={at} title={formatTime(ms)}>
       {formatAge(ms, clock.value)}

@@ -10,11 +10,18 @@ import { router } from "../state/browser.ts";
 import { listRequest } from "../state/list-state.ts";
 import { formatAddress } from "../state/router.ts";
 
-const columns: readonly Column<GenerationRow>[] = [
-  {
+/** Numbers of generations have gaps: each leads to what it changed since the one below it. */
+function generationColumn(rows: readonly GenerationRow[]): Column<GenerationRow> {
+  const before = new Map(rows.map(({ generation }, at) => [generation, rows[at + 1]?.generation ?? generation - 1]));
+  return {
     title: "Generation",
-    cell: ({ generation }) => <a href={comparePath(generation - 1, generation)}>{formatCount(generation)}</a>,
-  },
+    cell: ({ generation }) => (
+      <a href={comparePath(before.get(generation) ?? generation - 1, generation)}>{formatCount(generation)}</a>
+    ),
+  };
+}
+
+const columns: readonly Column<GenerationRow>[] = [
   { title: "When", cell: ({ at }) => <Ago at={at} /> },
   { title: "Objects", kind: "wide", cell: (row) => <ChangedObjects row={row} /> },
   { title: "By", kind: "minor", cell: ({ by }) => by },
@@ -51,7 +58,7 @@ export function ChangesScreen(): VNode {
           <>
             <Table
               caption="Generations of the configuration"
-              columns={columns}
+              columns={[generationColumn(page.rows), ...columns]}
               rows={page.rows}
               keyOf={({ generation }) => String(generation)}
               empty={page.total === 0 ? "Nothing has changed yet." : "No change matches the search."}
@@ -74,7 +81,7 @@ export function comparePath(from: number, to: number): string {
 }
 
 /** Names of the objects of a generation, coloured by what was done to them. */
-export function ChangedObjects({ row: { objects, changes } }: { readonly row: GenerationRow }): VNode {
+function ChangedObjects({ row: { objects, changes } }: { readonly row: GenerationRow }): VNode {
   const named = objects.slice(0, 4);
   return (
     <span class="objects">

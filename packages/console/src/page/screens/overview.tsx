@@ -1,6 +1,6 @@
 /** The state of the control plane at a glance; each figure leads to the screen that lists what it counts. */
 import type { VNode } from "preact";
-import type { FleetCounts, Overview, Problem, ReplicaState } from "../../contract/index.ts";
+import type { AwayService, Overview, ReplicaState } from "../../contract/index.ts";
 import { formatCount } from "../format/quantities.ts";
 import { Table } from "../parts/list.tsx";
 import { Answered, Empty, useAnswer } from "../parts/reading.tsx";
@@ -20,10 +20,10 @@ export function OverviewScreen(): VNode {
             <Figures overview={overview} />
             <div class="panels">
               <ReplicaPanel replicas={overview.services} generation={overview.generation} />
-              <FleetPanel proxies={overview.proxies} />
+              <FleetPanel overview={overview} />
               <RejectionPanel overview={overview} />
               <PushPanel pushes={overview.pushes} />
-              <ProblemPanel problems={overview.problems} />
+              <ProblemPanel overview={overview} />
             </div>
           </>
         )}
@@ -32,41 +32,51 @@ export function OverviewScreen(): VNode {
   );
 }
 
+/** False while no replica of a service answers: then a count of 0 means nothing. */
+function isKnown({ services, away }: Overview, name: AwayService["service"]): boolean {
+  return (
+    !away.some(({ service }) => service === name) ||
+    services.some((one) => one.service === name && one.state !== "away")
+  );
+}
+
 function Figures({ overview }: { readonly overview: Overview }): VNode {
   const { generation, proxies, objects, rejectionCount, problemCounts } = overview;
   const behind = proxies.total - proxies.byState.synced;
+  const ofFleet = (count: number): string => (isKnown(overview, "xds-server") ? formatCount(count) : "–");
+  const ofConfig = (count: number): string => (isKnown(overview, "config-controller") ? formatCount(count) : "–");
   return (
     <div class="figures">
       <Figure value={generation === undefined ? "–" : formatCount(generation)} href="/changes">
         generation
       </Figure>
-      <Figure value={formatCount(proxies.total)} href="/proxies">
+      <Figure value={ofFleet(proxies.total)} href="/proxies">
         proxies connected
       </Figure>
       <Figure
-        value={formatCount(behind)}
+        value={ofFleet(behind)}
         tone={behind === 0 ? "good" : "warn"}
         href={behind === 0 ? "/proxies" : "/proxies?sort=state"}
       >
         not in sync
       </Figure>
-      <Figure value={formatCount(rejectionCount)} tone={rejectionCount === 0 ? "good" : "bad"} href="/rejections">
+      <Figure value={ofConfig(rejectionCount)} tone={rejectionCount === 0 ? "good" : "bad"} href="/rejections">
         rejections
       </Figure>
-      <Figure value={formatCount(objects.total)} href="/objects">
+      <Figure value={ofConfig(objects.total)} href="/objects">
         objects
       </Figure>
       <Figure
-        value={formatCount(objects.refused + objects.rejected)}
+        value={ofConfig(objects.refused + objects.rejected)}
         tone={objects.refused + objects.rejected === 0 ? "good" : "bad"}
         href="/objects?sort=state"
       >
         objects not in force
       </Figure>
-      <Figure value={formatCount(problemCounts.error)} tone={problemCounts.error === 0 ? "good" : "bad"}>
+      <Figure value={ofConfig(problemCounts.error)} tone={problemCounts.error === 0 ? "good" : "bad"}>
         errors
       </Figure>
-      <Figure value={formatCount(problemCounts.warning)} tone={problemCounts.warning === 0 ? "good" : "warn"}>
+      <Figure value={ofConfig(problemCounts.warning)} tone={problemCounts.warning === 0 ? "good" : "warn"}>
         warnings
       </Figure>
     </div>
@@ -123,15 +133,12 @@ function Generation(props: {
   );
 }
 
-function FleetPanel({
-  proxies: { total, byState, byType, byVersion, byReplica },
-}: {
-  readonly proxies: FleetCounts;
-}): VNode {
+function FleetPanel({ overview }: { readonly overview: Overview }): VNode {
+  const { total, byState, byType, byVersion, byReplica } = overview.proxies;
   return (
     <Panel title="Proxies">
       {total === 0 ? (
-        <Empty>No proxy is connected.</Empty>
+        <Empty>{isKnown(overview, "xds-server") ? "No proxy is connected." : "Not known: xds-server is away."}</Empty>
       ) : (
         <div class="shares">
           <Shares title="State" name="state" counts={byState} total={total} />
@@ -173,7 +180,10 @@ function Shares({ title, name, counts, total }: SharesProps): VNode {
   );
 }
 
-function RejectionPanel({ overview: { rejections, rejectionCount } }: { readonly overview: Overview }): VNode {
+const configIsAway = "Not known: config-controller is away.";
+
+function RejectionPanel({ overview }: { readonly overview: Overview }): VNode {
+  const { rejections, rejectionCount } = overview;
   return (
     <Panel
       title="Rejections"
@@ -183,7 +193,7 @@ function RejectionPanel({ overview: { rejections, rejectionCount } }: { readonly
         caption="What proxies reject now"
         rows={rejections}
         keyOf={({ object, type }) => `${object} ${type}`}
-        empty="No proxy rejects anything."
+        empty={isKnown(overview, "config-controller") ? "No proxy rejects anything." : configIsAway}
         columns={[
           {
             title: "Object",
@@ -198,14 +208,14 @@ function RejectionPanel({ overview: { rejections, rejectionCount } }: { readonly
   );
 }
 
-function ProblemPanel({ problems }: { readonly problems: readonly Problem[] }): VNode {
+function ProblemPanel({ overview }: { readonly overview: Overview }): VNode {
   return (
     <Panel title="Problems" wide>
       <Table
         caption="What an operator should look at"
-        rows={problems}
+        rows={overview.problems}
         keyOf={({ service, object, field, reason }) => `${service} ${object} ${field} ${reason}`}
-        empty="Nothing to look at."
+        empty={isKnown(overview, "config-controller") ? "Nothing to look at." : configIsAway}
         columns={[
           { title: "Severity", cell: ({ severity }) => <State state={severity} /> },
           { title: "Object", cell: ({ object }) => object !== undefined && <ObjectLink object={object} /> },

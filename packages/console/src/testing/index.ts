@@ -1,0 +1,3 @@
+/** Tests of the page in a browser, for those with a control plane. */
+export { accessibilityProblems } from "./accessibility.ts";
+export { type ChromiumBrowser, launchChromium, openPage, signIn, skipWithoutChromium } from "./browser.ts";

@@ -1,0 +1,249 @@
+/**
+ * The console in a real Chromium before a real control plane (`flotilla serve`) with a real Envoy: each screen, what changes while one looks at it, who
+ * rejects it, and services that die. Screenshots of each screen are kept in CONSOLE_SCREENSHOTS, or node_modules/.cache/console-screenshots.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { openLocalIssuer } from "@flotilla/auth";
+import {
+  accessibilityProblems,
+  type ChromiumBrowser,
+  launchChromium,
+  openPage,
+  signIn,
+  skipWithoutChromium,
+} from "@flotilla/console/testing";
+import { envoyBootstrap, startEnvoy } from "@flotilla/dataplane";
+import { findServer } from "@flotilla/servers";
+import { type Launched, launch, program, root } from "./local/flotilla.ts";
+
+const screenshots = process.env["CONSOLE_SCREENSHOTS"] ?? join(root, "node_modules/.cache/console-screenshots");
+
+const objects = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: { name: web, namespace: shop }
+spec:
+  hosts: [web.example]
+  ports: [{ number: 80, name: http, protocol: HTTP }]
+  resolution: STATIC
+  endpoints: [{ address: 10.1.1.1, labels: { version: v1 } }, { address: 10.1.1.2, labels: { version: v2 } }]
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: { name: web, namespace: shop }
+spec:
+  host: web.example
+  trafficPolicy: { connectionPool: { tcp: { maxConnections: 100 } } }
+  subsets: [{ name: v1, labels: { version: v1 } }, { name: v2, labels: { version: v2 } }]
+---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: { name: web, namespace: shop }
+spec:
+  hosts: [web.example]
+  http:
+  - timeout: 1s
+    route:
+    - { destination: { host: web.example, subset: v1 }, weight: 90 }
+    - { destination: { host: web.example, subset: v2 }, weight: 10 }
+`;
+
+/** Envoy refuses a timeout of 0s; validation does not check what a patch leads to. */
+const rejectedPatch = `
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: { name: web, namespace: shop }
+spec:
+  configPatches:
+  - applyTo: CLUSTER
+    match: { context: SIDECAR_OUTBOUND, cluster: { service: web.example } }
+    patch: { operation: MERGE, value: { connect_timeout: 0s } }
+`;
+
+/** Each screen, with something that only it shows of this mesh. */
+const screens: readonly { readonly name: string; readonly path: string; readonly shows: string }[] = [
+  { name: "overview", path: "/", shows: "proxies connected" },
+  { name: "proxies", path: "/proxies", shows: "envoy.shop" },
+  { name: "proxy", path: "/proxies/envoy.shop?type=cds", shows: "outbound|80||web.example" },
+  {
+    name: "resource",
+    path: "/proxies/envoy.shop?type=cds&show=outbound%7C80%7C%7Cweb.example",
+    shows: "Acknowledged with",
+  },
+  { name: "receipts", path: "/proxies/envoy.shop?tab=receipts", shows: "Acknowledged generation" },
+  { name: "objects", path: "/objects", shows: "VirtualService/shop/web" },
+  { name: "object", path: "/objects/DestinationRule/shop/web", shows: "maxConnections: 100" },
+  { name: "history", path: "/objects/DestinationRule/shop/web?tab=history", shows: "istio-system/flotilla-admin" },
+  { name: "resources", path: "/objects/DestinationRule/shop/web?tab=resources", shows: "outbound|80||web.example" },
+  { name: "editor", path: "/objects/DestinationRule/shop/web?tab=edit", shows: "Changes are checked while you type" },
+  { name: "changes", path: "/changes", shows: "istio-system/flotilla-admin" },
+  { name: "rejections", path: "/rejections", shows: "No proxy rejects anything." },
+  { name: "namespaces", path: "/topology", shows: "shop" },
+  { name: "neighbours", path: "/topology/shop/web.example", shows: "Ways:" },
+  { name: "certificates", path: "/certificates", shows: "is trusted" },
+  { name: "settings", path: "/settings", shows: "LOG_LEVEL" },
+];
+
+describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, () => {
+  const owned = new AsyncDisposableStack();
+  let started: {
+    readonly plane: Launched;
+    readonly browser: ChromiumBrowser;
+    readonly url: string;
+    readonly token: string;
+  };
+
+  const flotilla = (...args: readonly string[]): string => {
+    const { workDir } = started.plane;
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args, "--work-dir", workDir], {
+      encoding: "utf8",
+    });
+    assert.equal(status, 0, `${stdout}${stderr}`);
+    return stdout;
+  };
+  const apply = (yaml: string): void => {
+    const file = join(started.plane.workDir, "objects.yaml");
+    writeFileSync(file, yaml);
+    flotilla("apply", "-f", file);
+  };
+
+  before(async () => {
+    mkdirSync(screenshots, { recursive: true });
+    const plane = owned.use(await launch({ command: [process.execPath, program, "serve"] }));
+    await plane.ready();
+    const issuer = await openLocalIssuer(plane.workDir);
+    const token = await issuer.mintToken({
+      ...{ namespace: "istio-system", serviceAccount: "flotilla-admin", audience: "flotilla-api" },
+    });
+    const browser = owned.use(await launchChromium());
+    started = { plane, browser, token, url: `http://localhost:${plane.firstPort + 10}` };
+    apply(objects);
+    const node = {
+      name: "envoy",
+      namespace: "shop",
+      serviceAccount: "e",
+      labels: { app: "envoy" },
+      address: "127.0.0.1",
+    };
+    const discoveryAddress = `127.0.0.1:${plane.firstPort}`;
+    const bootstrap = envoyBootstrap({ node, discoveryAddress, delta: true, adminPort: 0 }) as {
+      dynamic_resources?: { lds_config?: unknown };
+    };
+    // Clusters are enough, and ports of listeners may be taken on this host.
+    delete bootstrap.dynamic_resources?.lds_config;
+    const binary = await findServer("envoy", { env: process.env });
+    owned.use(await startEnvoy({ binary, directory: plane.workDir, name: "envoy", bootstrap: bootstrap as never }));
+  });
+  after(() => owned.disposeAsync());
+
+  for (const scheme of ["light", "dark"] as const)
+    it(`opens each screen, ${scheme}: axe-core finds nothing, the policy is kept`, async () => {
+      const { browser, url, token } = started;
+      await using window = await openPage(browser, { scheme });
+      const { page, faults } = window;
+      await signIn(page, url, token);
+      const problems: string[] = [];
+      for (const { name, path, shows } of screens) {
+        await page.goto(`${url}${path}`);
+        await page.getByText(shows).first().waitFor({ timeout: 60_000 });
+        problems.push(...(await accessibilityProblems(page)).map((problem) => `${name}: ${problem}`));
+        await page.screenshot({ path: join(screenshots, `${name}-${scheme}.png`) });
+      }
+      assert.deepEqual(problems, []);
+      assert.deepEqual(faults, []);
+    });
+
+  it("shows a change of `flotilla apply` without being loaded again", async () => {
+    const { browser, url, token } = started;
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, `${url}/objects/DestinationRule/shop/web`, token);
+    await page.getByText("maxConnections: 100").waitFor();
+    await page.evaluate("window.isTheSame = true");
+    apply(objects.replace("maxConnections: 100", "maxConnections: 7654"));
+    await page.getByText("maxConnections: 7654").waitFor();
+    assert.equal(await page.evaluate("window.isTheSame"), true);
+    await page.getByRole("link", { name: "History" }).click();
+    await page.locator(".diff .added", { hasText: "7654" }).first().waitFor();
+  });
+
+  it("edits an object: what is wrong at its line, what would change, then applied and arrived", async () => {
+    const { browser, url, token } = started;
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    await signIn(page, `${url}/objects/VirtualService/shop/web?tab=edit`, token);
+    const field = page.getByLabel("Manifest");
+    const text = await field.inputValue();
+    await field.fill(text.replace("timeout: 1s", "timeout: []"));
+    await page.locator(".annotation").waitFor();
+    await page.screenshot({ path: join(screenshots, "editor-refused-light.png") });
+    await field.fill(text.replace("timeout: 1s", "timeout: 9s"));
+    await page.getByText("spec.http[0].timeout").waitFor();
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByText("Applied.").waitFor();
+    await page.locator(".editor .tag", { hasText: "live" }).waitFor({ timeout: 60_000 });
+    assert.match(flotilla("get", "VirtualService", "web", "--namespace", "shop", "-o", "yaml"), /timeout: 9s/);
+    assert.deepEqual(faults, []);
+  });
+
+  it("blames an object that a real Envoy rejects, and clears it when it is gone", async () => {
+    const { browser, url, token } = started;
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, `${url}/rejections`, token);
+    await page.getByText("No proxy rejects anything.").waitFor();
+    apply(rejectedPatch);
+    const appliedMs = performance.now();
+    await page.getByRole("link", { name: "EnvoyFilter/shop/web" }).waitFor();
+    process.stdout.write(`the rejected object was shown ${Math.round(performance.now() - appliedMs)} ms after apply\n`);
+    await page.getByText("Cluster.ConnectTimeout").waitFor();
+    await page.screenshot({ path: join(screenshots, "rejected-light.png") });
+    await page.goto(`${url}/proxies?state=rejected`);
+    await page.getByRole("link", { name: "envoy.shop" }).waitFor();
+    await page.screenshot({ path: join(screenshots, "rejected-proxy-light.png") });
+    await page.goto(`${url}/rejections`);
+    flotilla("delete", "EnvoyFilter", "web", "--namespace", "shop");
+    await page.getByText("No proxy rejects anything.").waitFor();
+  });
+
+  it("names services that are killed, keeps what it knows, and goes on when they are back", async () => {
+    const { plane, browser, url, token } = started;
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, url, token);
+    const ready = page.locator("tr", { hasText: "config-controller" }).locator(".tag", { hasText: /^ready$/ });
+    await ready.waitFor();
+    const pids = (plane.running()?.services ?? [])
+      .filter(({ name }) => name === "config-controller" || name === "xds-server")
+      .flatMap(({ pid }) => pid ?? []);
+    assert.equal(pids.length, 2);
+    // They answer nothing for a while, as on a host that hangs; then they are gone.
+    for (const pid of pids) process.kill(pid, "SIGSTOP");
+    await page.getByText("Incomplete").waitFor({ timeout: 60_000 });
+    await page.getByText("Not known: xds-server is away.").waitFor({ timeout: 60_000 });
+    await page.screenshot({ path: join(screenshots, "away-light.png") });
+    for (const pid of pids) process.kill(pid, "SIGKILL");
+    await ready.waitFor({ timeout: 60_000 });
+    await page.getByText("Incomplete").waitFor({ state: "detached", timeout: 60_000 });
+    assert.equal(await page.getByRole("heading", { name: "Overview" }).isVisible(), true);
+  });
+
+  it("asks for a token again when the console itself was killed", async () => {
+    const { plane, browser, url, token } = started;
+    await using window = await openPage(browser);
+    const { page } = window;
+    await signIn(page, `${url}/proxies?q=envoy`, token);
+    const pid = plane.running()?.services.find(({ name }) => name === "console")?.pid;
+    assert.ok(pid !== undefined);
+    process.kill(pid, "SIGKILL");
+    await page.getByText("The session has ended. Sign in again.").waitFor({ timeout: 60_000 });
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "envoy.shop" }).waitFor();
+    assert.equal(new URL(page.url()).search, "?q=envoy");
+  });
+});

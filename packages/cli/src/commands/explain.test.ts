@@ -44,6 +44,32 @@ suite("flotilla explain", () => {
     );
   });
 
+  const deliveries: readonly (readonly [delivery: object, text: string])[] = [
+    [{}, "not acknowledged yet"],
+    [{ refused: "no such cluster" }, "rejected by the proxy: no such cluster"],
+    [{ ...reported.delivery, refused: "too long" }, "rejected by the proxy: too long"],
+  ];
+  for (const [delivery, text] of deliveries)
+    it(`says what became of it: ${text}`, () => {
+      assert.equal(
+        describe({ ...reported, delivery })
+          .split("\n")
+          .at(-1),
+        text,
+      );
+    });
+
+  it("says why nothing is known of a change, and what an object was that is gone", () => {
+    const [, since, by] = describe({
+      ...reported,
+      since: "since it is connected",
+      change: { causedBy: [], differences: [] },
+    }).split("\n");
+    assert.deepEqual([since, by], ["since it is connected", "by an object that is gone"]);
+    const { change: _, ...unchanged } = reported;
+    assert.equal(describe(unchanged).split("\n")[2], "made from");
+  });
+
   it("shows the reason of xds-server when it has no answer", async () => {
     const server = createServer((_, response) => response.writeHead(404).end("Proxy x.y is not connected\n"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

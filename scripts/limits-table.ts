@@ -58,6 +58,18 @@ export const clientLimits: readonly Limit[] = [
     test: [badClients, "a request above the limit ends its stream only"],
   },
   {
+    resource: "a compressed message",
+    bounds: [
+      inFile("packages/raw-grpc/src/frame.ts", "freeInflatedBytes", "bytes"),
+      inFile("packages/raw-grpc/src/frame.ts", "maxInflation", "times its own length beyond that"),
+    ],
+    effect: "RESOURCE_EXHAUSTED, the stream ends",
+    test: [
+      "services/xds-server/src/serve/hostile-sessions.test.ts",
+      "sending messages that inflate a thousandfold is cut off",
+    ],
+  },
+  {
     resource: "node metadata",
     bounds: [inFile("services/xds-server/src/serve/decode-request.ts", "maxMetadataLength", "characters")],
     effect: "the stream is refused by name",

@@ -52,6 +52,18 @@ describe("frames", () => {
       ));
   }
 
+  it("that inflate to much more than they are are refused, however much a message may have", () => {
+    const options = { maxBytes: 4_000_000, encoding: "gzip" };
+    const bomb = compressed(gzipSync(Buffer.alloc(3_900_000)));
+    assert.throws(() => read([bomb], options), { code: 8 });
+    const names = Array.from(
+      { length: 20_000 },
+      (_, at) => `outbound|${at % 90}||host-${(at * 7919) % 20_000}.example.com`,
+    );
+    const usual = gzipSync(names.join("\n"));
+    assert.equal(read([compressed(usual)], options)[0]?.length, names.join("\n").length);
+  });
+
   it("of an unknown compression are refused by its name", () => {
     assert.throws(() => read([compressed(Buffer.from("x"))], { encoding: "snappy" }), /"snappy"/);
   });

@@ -8,6 +8,10 @@ import { GrpcError, grpcStatus } from "./status.ts";
 /** Bytes before each message: a flag and the length. */
 export const frameHeadBytes = 5;
 
+/** So much a compressed message may inflate to, and so many times its own length beyond that: requests of proxies shrink to a tenth or a twentieth. */
+const freeInflatedBytes = 65_536;
+const maxInflation = 32;
+
 /** The message in one piece with its head: what streams can share. */
 export function frameOf(...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, { length }) => sum + length, 0);
@@ -79,11 +83,12 @@ export class FrameReader {
     const inflate = encoding === "gzip" ? gunzipSync : encoding === "deflate" ? inflateSync : undefined;
     if (inflate === undefined)
       throw new GrpcError(grpcStatus.unimplemented, `messages cannot be compressed by "${encoding ?? "identity"}"`);
+    const limit = Math.min(maxBytes, freeInflatedBytes + maxInflation * message.length);
     try {
-      return inflate(message, { maxOutputLength: maxBytes });
+      return inflate(message, { maxOutputLength: limit });
     } catch (error) {
       const isTooLarge = error instanceof RangeError;
-      throw isTooLarge ? tooLarge(undefined, maxBytes) : new GrpcError(grpcStatus.internal, "cannot be decompressed");
+      throw isTooLarge ? tooLarge(undefined, limit) : new GrpcError(grpcStatus.internal, "cannot be decompressed");
     }
   }
 }

@@ -182,10 +182,11 @@ function expire(state: StreamState, typeUrl: string, known: TypeState, nonce: st
 }
 
 function reject(state: StreamState, typeUrl: string, rejection: Rejection): Step {
-  const effects: readonly Effect[] = [{ type: "rejected", typeUrl, rejection }];
   const known = state.types.get(typeUrl);
-  if (known === undefined) return [state, effects];
+  if (known === undefined) return [state, [{ type: "rejected", typeUrl, rejection, isRepeat: true }]];
   const { answered, outstanding } = answer(known, rejection.nonce);
+  const isRepeat = answered === undefined && known.rejection !== undefined;
+  const effects: readonly Effect[] = [{ type: "rejected", typeUrl, rejection, isRepeat }];
   const suspects = answered === undefined ? known.suspects : new Map([...known.suspects, ...contentsOf(answered.body)]);
   return [withType(state, typeUrl, { ...known, rejection, suspects, outstanding }), effects];
 }

@@ -80,7 +80,8 @@ export type StreamEvent =
 export type Effect =
   | { readonly type: "due"; readonly typeUrl: string }
   | { readonly type: "acknowledged"; readonly typeUrl: string; readonly nonce: string }
-  | { readonly type: "rejected"; readonly typeUrl: string; readonly rejection: Rejection }
+  /** `isRepeat`: of no answer that is waited for. It is counted; logging and examining each is what a client could ask for without end. */
+  | { readonly type: "rejected"; readonly typeUrl: string; readonly rejection: Rejection; readonly isRepeat: boolean }
   /** A nonce that is not the last one: the client had not seen the last message yet. */
   | { readonly type: "expired"; readonly typeUrl: string; readonly nonce: string }
   | { readonly type: "forgotten"; readonly typeUrl: string }

@@ -196,6 +196,7 @@ export class Stream implements Pushable {
       case "rejected": {
         const { typeUrl, rejection } = effect;
         metrics.rejected(typeUrl);
+        if (effect.isRepeat) return;
         this.#progress.rejected(typeUrl, this.#state);
         const message = rejection.message.slice(0, maxLoggedLength);
         this.#log.warn("rejected by the client", { type: shortName(typeUrl), ...rejection, message });

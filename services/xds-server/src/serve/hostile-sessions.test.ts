@@ -1,0 +1,185 @@
+/** Sessions of one proxy that goes on for ever with what a proxy may do: others get their changes, and what the server keeps and logs stays small. */
+import assert from "node:assert/strict";
+import { connect } from "node:http2";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { aggregatedDiscoveryService, create, decode, encode, typeUrl as types } from "@flotilla/proto";
+import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import {
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+} from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
+import { type Logger, noopLogger, until } from "@flotilla/runtime";
+import { Client, type ClientDuplexStream, credentials } from "@grpc/grpc-js";
+import { startTestServer, type TestServer } from "./testing/test-server.ts";
+
+const { path } = aggregatedDiscoveryService.deltaAggregatedResources;
+const frameHeadBytes = 5;
+const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 2 });
+type Request = Parameters<typeof create<typeof DeltaDiscoveryRequestSchema>>[1];
+
+function requestOf(fields: Request): Buffer {
+  return Buffer.from(encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, fields)));
+}
+
+class Session implements Disposable {
+  readonly call: ClientDuplexStream<Buffer, Buffer>;
+  readonly ends: { readonly code: number; readonly details: string }[] = [];
+  readonly nonces: string[] = [];
+  readonly versions: string[] = [];
+  readonly #client: Client;
+
+  constructor({ address }: TestServer) {
+    this.#client = new Client(address, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
+    this.call = this.#client.makeBidiStreamRequest(
+      path,
+      (bytes: Buffer) => bytes,
+      (bytes: Buffer) => bytes,
+    );
+    this.call.on("error", (error: Error & { code: number; details: string }) => void this.ends.push(error));
+    this.call.on("data", (bytes: Buffer) => {
+      const { nonce, resources } = decode(DeltaDiscoveryResponseSchema, bytes);
+      this.nonces.push(nonce);
+      this.versions.push(...resources.map(({ version }) => version));
+    });
+  }
+
+  send(fields: Request): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.call.write(requestOf(fields), () => resolve());
+    return promise;
+  }
+
+  begin(typeUrl: string, resourceNamesSubscribe: string[] = []): Promise<void> {
+    const node = create(NodeSchema, { id: "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local" });
+    return this.send({ node, typeUrl, resourceNamesSubscribe });
+  }
+
+  [Symbol.dispose](): void {
+    this.call.cancel();
+    this.#client.close();
+  }
+}
+
+/** A victim that follows clusters; `next` changes one, and resolves when the victim has the change. */
+async function victimOf(server: TestServer) {
+  let version = 0;
+  const put = () =>
+    server.source.put(types.cluster, [
+      { name: "c", typeUrl: types.cluster, version: `v${++version}`, bytes: Buffer.alloc(10) },
+    ]);
+  put();
+  const session = new Session(server);
+  await session.begin(types.cluster);
+  const has = () => until(() => session.versions.includes(`v${version}`), soon(`version ${version} at the victim`));
+  await has();
+  return {
+    next: async () => {
+      put();
+      await has();
+    },
+    [Symbol.dispose]: () => session[Symbol.dispose](),
+  };
+}
+
+function countingLog(): { readonly log: Logger; readonly lines: string[] } {
+  const lines: string[] = [];
+  const log: Logger = { ...noopLogger, warn: (text) => void lines.push(text), child: () => log };
+  return { log, lines };
+}
+
+const many = 2_000;
+
+describe("a proxy that goes on for ever", () => {
+  it("rejecting one answer again and again is counted and logged once, and others get their changes", async () => {
+    const { log, lines } = countingLog();
+    let rejections = 0;
+    const observer = { rejected: () => void rejections++ };
+    await using server = await startTestServer({ options: { log, observer } });
+    using victim = await victimOf(server);
+    using bad = new Session(server);
+    await bad.begin(types.cluster);
+    await until(() => bad.nonces.length > 0, soon("an answer"));
+    const [responseNonce = ""] = bad.nonces;
+    const errorDetail = { code: 13, message: "x".repeat(10_000) };
+    for (let at = 0; at < many; at++) {
+      const sent = bad.send({ typeUrl: types.cluster, responseNonce, errorDetail });
+      if (at % 100 === 0) await sent;
+    }
+    await victim.next();
+    assert.equal(rejections, 1);
+    assert.equal(lines.length, 1);
+  });
+
+  it("rejecting every answer gets one for each change, and holds up nobody", async () => {
+    await using server = await startTestServer();
+    using victim = await victimOf(server);
+    using bad = new Session(server);
+    let answered = 0;
+    bad.call.on("data", () => {
+      const responseNonce = bad.nonces.at(-1) ?? "";
+      void bad.send({ typeUrl: types.cluster, responseNonce, errorDetail: { code: 13, message: "no" } });
+      answered++;
+    });
+    await bad.begin(types.cluster);
+    await until(() => answered > 0, soon("an answer"));
+    const changes = 10;
+    for (let at = 0; at < changes; at++) await victim.next();
+    assert.ok(answered <= changes + 1, `${answered} answers`);
+  });
+
+  it("subscribing and unsubscribing in a loop holds up nobody, and leaves nothing", async () => {
+    await using server = await startTestServer();
+    using victim = await victimOf(server);
+    using bad = new Session(server);
+    await bad.begin(types.endpoint, ["a"]);
+    const names = Array.from({ length: 100 }, (_, at) => `outbound|80||host-${at}.example.com`);
+    let changes = 0;
+    for (let at = 0; at < many; at++) {
+      const sent = bad.send(
+        at % 2 === 0
+          ? { typeUrl: types.endpoint, resourceNamesSubscribe: names }
+          : { typeUrl: types.endpoint, resourceNamesUnsubscribe: names },
+      );
+      if (at % 400 === 0) {
+        await sent;
+        await victim.next();
+        changes++;
+      }
+    }
+    assert.equal(changes, many / 400);
+    assert.deepEqual(bad.ends, []);
+  });
+
+  it("sending messages that inflate a thousandfold is cut off", async () => {
+    await using server = await startTestServer();
+    using victim = await victimOf(server);
+    const node = create(NodeSchema, { id: "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local" });
+    const error = { code: 13, message: "x".repeat(4_000_000) };
+    const bomb = gzipSync(requestOf({ node, typeUrl: types.cluster, errorDetail: error }));
+    const frame = Buffer.alloc(frameHeadBytes + bomb.length);
+    frame[0] = 1;
+    frame.writeUInt32BE(bomb.length, 1);
+    bomb.copy(frame, frameHeadBytes);
+    const session = connect(`http://${server.address}`);
+    const stream = session.request({
+      ...{ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" },
+      "grpc-encoding": "gzip",
+    });
+    let status: string | undefined;
+    const note = (headers: Readonly<Record<string, unknown>>) => {
+      if (headers["grpc-status"] !== undefined) status = String(headers["grpc-status"]);
+    };
+    session.on("error", () => undefined);
+    stream
+      .on("error", () => undefined)
+      .on("trailers", note)
+      .on("response", note);
+    stream.resume();
+    for (let at = 0; at < 100; at++) stream.write(frame);
+    await until(() => status !== undefined, soon("the end"));
+    assert.equal(status, "8");
+    await victim.next();
+    session.destroy();
+  });
+});

@@ -12,7 +12,7 @@ import { after, describe, it } from "node:test";
 import { type Bus, connectBus, type KeyValue } from "@flotilla/bus";
 import { allReady, startControlPlane } from "@flotilla/cli/testing";
 import { delay, noopLogger, until } from "@flotilla/runtime";
-import { endGroup, findServer, freePort, freePorts, startNats } from "@flotilla/servers";
+import { endGroup, findServer, freePort, freePorts, startNats, startNatsCluster } from "@flotilla/servers";
 import { parseAllDocuments } from "yaml";
 import { root } from "./local/flotilla.ts";
 import { SmallDisk } from "./local/small-disk.ts";
@@ -35,8 +35,8 @@ const takes = async (bucket: KeyValue): Promise<boolean> => {
   );
   return Promise.race([put, delay(1_000).then(() => false)]);
 };
-const open = async (url: string): Promise<{ readonly bus: Bus; readonly bucket: KeyValue }> => {
-  const bus = await connectBus({ url, clientName: "test", log: noopLogger }, stop.signal);
+const open = async (url: string, replicas = 1): Promise<{ readonly bus: Bus; readonly bucket: KeyValue }> => {
+  const bus = await connectBus({ url, clientName: "test", replicas, log: noopLogger }, stop.signal);
   return { bus, bucket: await bus.keyValue("full-disk") };
 };
 
@@ -148,6 +148,40 @@ describe("a NATS whose disk was full", { skip }, () => {
     await until(() => takes(bucket), soon("writes to be taken again"));
     over.abort();
     await kubelet;
+  });
+
+  it("of three servers in Kubernetes is restarted by the liveness probe of the overlay, also where all three disks were full", async () => {
+    const members = join(directory, "replicated");
+    using first = new SmallDisk(join(members, "nats-0"));
+    using second = new SmallDisk(join(members, "nats-1"));
+    using third = new SmallDisk(join(members, "nats-2"));
+    const disks = [first, second, third];
+    await using cluster = await startNatsCluster({ size: 3, directory: members, env: process.env });
+    const { bus, bucket } = await open(cluster.url, 3);
+    await using _bus = bus;
+    await until(() => takes(bucket), soon("the first write"));
+    await bucket.put("before", Buffer.from("kept"));
+    for (const disk of disks) disk.fill();
+    await until(async () => !(await takes(bucket)), soon("writes to be refused"));
+    const over = new AbortController();
+    const probes = probesOf("k8s/components/replicated-servers/nats.yaml");
+    let restarts = 0;
+    const kubelets = disks.map((_, i) => {
+      const restart = async (): Promise<void> => {
+        restarts++;
+        await cluster.servers[i]?.kill();
+        // One that cannot start is started again.
+        await cluster.restart(i).catch(() => undefined);
+      };
+      return keepAlive(cluster.pages[i] ?? "", probes, restart, over.signal);
+    });
+    await delay(3_000);
+    for (const disk of disks) disk.empty();
+    await until(() => takes(bucket), soon("writes to be taken again"));
+    assert.equal(Buffer.from((await bucket.get("before"))?.value ?? []).toString(), "kept");
+    over.abort();
+    await Promise.all(kubelets);
+    console.log(`      ${restarts} restarts`);
   });
 
   it("in Docker Compose is ended by its script once there is room, which the engine answers with a start", async () => {

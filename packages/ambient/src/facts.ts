@@ -1,5 +1,5 @@
 /** What a ztunnel is sent of services and workloads, before it becomes a message: plain data, equal where the messages are equal. */
-import type { Labels, Locality, Protocol, WorkloadMembership, WorkloadTunnel } from "@flotilla/model";
+import type { Labels, Locality, Protocol, WorkloadMembership, WorkloadPort, WorkloadTunnel } from "@flotilla/model";
 import type { GatewayDestination, InboundBinding } from "./waypoint.ts";
 
 /** An address or a range within a network. */
@@ -61,6 +61,11 @@ export interface ServiceFacts {
   readonly weightedWaypoints?: readonly (GatewayFacts & { readonly weight: number })[];
 }
 
+/** Of workloads that stand for a service in another network, ports have their protocol too. */
+interface ServedMembership extends Omit<WorkloadMembership, "ports"> {
+  readonly ports: readonly (WorkloadPort & { readonly protocol?: Protocol })[];
+}
+
 export interface WorkloadFacts {
   readonly uid: string;
   readonly name: string;
@@ -82,7 +87,7 @@ export interface WorkloadFacts {
   readonly capacity?: number;
   readonly isHealthy: boolean;
   readonly hostNetwork: boolean;
-  readonly services: readonly WorkloadMembership[];
+  readonly services: readonly ServedMembership[];
   readonly policies: readonly string[];
   readonly waypoint?: GatewayFacts;
   readonly networkGateway?: GatewayFacts;

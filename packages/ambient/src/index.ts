@@ -27,6 +27,13 @@ export {
 } from "./peer-authentication.ts";
 export { entryTraits, gatewayFacts, networkRange, serviceFacts } from "./service.ts";
 export {
+  type FarWorkloads,
+  farWorkloads,
+  isGlobalService,
+  type ScopeRule,
+  splitHorizonWorkload,
+} from "./split-horizon.ts";
+export {
   type AmbientCondition,
   ambientConditionTypes,
   policyTargets,

@@ -1,6 +1,6 @@
 /** Facts as messages of ztunnel's API. Source: `istio.workload`. */
 import { addressNumber, compareText, type Protocol } from "@flotilla/model";
-import { create } from "@flotilla/proto";
+import { create, type MessageInitShape } from "@flotilla/proto";
 import {
   type Address,
   AddressSchema,
@@ -13,6 +13,7 @@ import {
   LoadBalancing_Mode,
   LoadBalancing_Scope,
   NetworkMode,
+  type PortSchema,
   type Service,
   Service_Visibility,
   ServiceSchema,
@@ -127,9 +128,7 @@ export function workloadMessage(facts: WorkloadFacts): Workload {
     workloadType: facts.isPod ? WorkloadType.POD : WorkloadType.DEPLOYMENT,
     workloadName: facts.workloadName,
     ...(applicationTunnel === undefined ? {} : { applicationTunnel: tunnelMessage(applicationTunnel) }),
-    services: Object.fromEntries(
-      services.map((one) => [nameOf(one), { ports: one.ports.map((port) => ({ ...port })) }]),
-    ),
+    services: Object.fromEntries(services.map((one) => [nameOf(one), { ports: one.ports.map(servedPort) }])),
     authorizationPolicies: [...facts.policies],
     status: facts.isHealthy ? WorkloadStatus.HEALTHY : WorkloadStatus.UNHEALTHY,
     clusterId: facts.clusterId,
@@ -137,6 +136,15 @@ export function workloadMessage(facts: WorkloadFacts): Workload {
     networkMode: facts.hostNetwork ? NetworkMode.HOST_NETWORK : NetworkMode.STANDARD,
     ...(capacity === undefined ? {} : { capacity }),
   });
+}
+
+function servedPort({
+  servicePort,
+  targetPort,
+  protocol,
+}: WorkloadFacts["services"][number]["ports"][number]): MessageInitShape<typeof PortSchema> {
+  if (protocol === undefined) return { servicePort, targetPort };
+  return { servicePort, targetPort, appProtocol: appProtocols[protocol] ?? AppProtocol.UNKNOWN };
 }
 
 function nameOf({ namespace, hostname }: { readonly namespace: string; readonly hostname: string }): string {

@@ -22,7 +22,7 @@ const address = (value: string, type = "IPAddress") => ({ addresses: [{ type, va
 describe("a Gateway is the way into another network", () => {
   test("by the address in its status, with the account of its pods", () => {
     assert.deepEqual(hboneGatewayOf(aGateway()), {
-      ...{ network: "remote", namespace: "edge", serviceAccount: "east-istio-remote" },
+      ...{ network: "remote", namespace: "edge", name: "east", serviceAccount: "east-istio-remote" },
       ...{ destination: { network: "remote", address: "192.0.2.1" }, port: 15010 },
     });
   });
@@ -71,7 +71,7 @@ describe("a Gateway is the way into another network", () => {
 });
 
 describe("a way into another network is a workload", () => {
-  const gateway = { network: "remote", namespace: "edge", serviceAccount: "own", port: 15008 };
+  const gateway = { network: "remote", namespace: "edge", name: "east", serviceAccount: "own", port: 15008 };
   test("with its address", () => {
     const found = gatewayWorkload(
       { ...gateway, destination: { network: "remote", address: "192.0.2.1" } },

@@ -8,6 +8,7 @@ export interface HboneGateway extends GatewayFacts {
   /** The network behind it. */
   readonly network: string;
   readonly namespace: string;
+  readonly name: string;
   readonly serviceAccount: string;
 }
 
@@ -24,7 +25,14 @@ export function hboneGatewayOf(gateway: Config<KubernetesGatewaySpec>): HboneGat
   if (destination === undefined) return undefined;
   const serviceAccount =
     ownValue(annotations, accountAnnotation) ?? `${key.name}-${spec.gatewayClassName ?? "istio-remote"}`;
-  return { network, namespace: key.namespace, serviceAccount, destination, port: listener.port ?? hbonePort };
+  return {
+    network,
+    namespace: key.namespace,
+    name: key.name,
+    serviceAccount,
+    destination,
+    port: listener.port ?? hbonePort,
+  };
 }
 
 /** Addresses that the Gateway itself names, before its status has any. */

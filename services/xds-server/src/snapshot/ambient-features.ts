@@ -1,7 +1,8 @@
 /** Feature switches of the ambient mesh, part of the table in features.ts. */
-import { flag, integer } from "@flotilla/runtime/settings";
+import { flag, integer, text } from "@flotilla/runtime/settings";
 
 export const ambientFeatures = {
+  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
   ambient: flag({
     env: "PILOT_ENABLE_AMBIENT",
     default: false,
@@ -11,6 +12,11 @@ export const ambientFeatures = {
     env: "AMBIENT_ENABLE_MULTI_NETWORK",
     default: false,
     sentence: "With ambient: workloads of other networks are reached through the gateways of their network, by HBONE.",
+  }),
+  ambientBaggage: flag({
+    env: "AMBIENT_ENABLE_BAGGAGE",
+    default: false,
+    sentence: "With ambient: tunnels carry who calls in their baggage header, for telemetry.",
   }),
   ambientDryRunPolicies: flag({
     env: "AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY",

@@ -2,13 +2,11 @@
 import { discoveryFlags } from "../../../../packages/cli/src/discovery/flags.ts";
 import type { NamesByKind } from "./kinds.ts";
 
-const waypoints = "waypoints are as with its default";
 const defaulted = "proxies get what its default gives";
 const counted = "not counted";
 
 export const missing: NamesByKind<Readonly<Record<string, string>>> = {
   environment: {
-    AMBIENT_ENABLE_BAGGAGE: waypoints,
     DISABLE_TRACK_REMAINING_CB_METRICS: defaulted,
     ENABLE_HCM_INTERNAL_NETWORKS: defaulted,
     ENABLE_LEADER_ELECTION: "replicas always elect one for each duty",

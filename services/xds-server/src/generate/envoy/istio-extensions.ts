@@ -7,6 +7,8 @@ import { TypedStructSchema } from "@flotilla/proto/udpa/type/v1/typed_struct_pb"
 export const istioExtensions = {
   networkMetadataExchange: "type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange",
   httpPeerMetadata: "type.googleapis.com/io.istio.http.peer_metadata.Config",
+  networkPeerMetadata: "type.googleapis.com/envoy.extensions.network_filters.peer_metadata.Config",
+  upstreamPeerMetadata: "type.googleapis.com/envoy.extensions.network_filters.peer_metadata.UpstreamConfig",
   alpn: "type.googleapis.com/istio.envoy.config.filter.http.alpn.v2alpha1.FilterConfig",
   stats: "type.googleapis.com/stats.PluginConfig",
 } as const;

@@ -3,6 +3,7 @@
 import { query } from "../../snapshot/view.ts";
 import type { ClusterTraits } from "../envoy/clusters/outbound-inputs.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
+import { carriesBaggage } from "./hbone.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
 
 export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
@@ -11,6 +12,7 @@ export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
   return {
     exchangesMetadata,
     offersPeerExchange: exchangesMetadata && !view.feature("disableMetadataExchangeAlpn"),
+    carriesBaggage: carriesBaggage(view),
     namesServices: view.feature("telemetryLabel"),
     weighsLocalities: view.feature("localityWeightedLb"),
     hashesRedis: view.feature("redisFilter"),

@@ -14,7 +14,7 @@ import type { TunnelTls } from "../envoy/hbone/hbone-tls.ts";
 import type { AccessLogs, ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "./access-log.ts";
 import { layeredAuthorizationFilters } from "./authorization.ts";
-import { meshPeers, remoteTunnels, textFactory, tunnelPeerMetadata } from "./hbone.ts";
+import { carriesBaggage, meshPeers, remoteTunnels, textFactory, tunnelPeerMetadata } from "./hbone.ts";
 import { listenerTraits } from "./listener-traits.ts";
 
 export interface TunnelListenerInputs {
@@ -26,6 +26,7 @@ export interface TunnelListenerInputs {
   readonly authorization: readonly HttpFilter[];
   readonly peerMetadata: HttpFilter | undefined;
   readonly textFactory: string;
+  readonly baggage: boolean;
   readonly network: string;
   /** Kind of the proxy, for gateways of other networks. */
   readonly source: string;
@@ -60,6 +61,7 @@ export function selectTunnelListener(view: View, name: string): TunnelListenerIn
     authorization: endsTunnels ? view.read(layeredAuthorizationFilters) : noFilters,
     peerMetadata: endsTunnels ? view.read(tunnelPeerMetadata) : undefined,
     textFactory: textFactory(view),
+    baggage: carriesBaggage(view),
     network: name === "inner_connect_originate" ? view.proxy.network : "",
     source: name === "outer_connect_originate" ? sourceOf(view) : "",
   };
@@ -77,9 +79,9 @@ function sourceOf({ proxy }: View): string {
 export function buildTunnelListener({ name, traits, logs, ...inputs }: TunnelListenerInputs): Listener {
   switch (name) {
     case "connect_originate":
-      return connectOriginateListener(logs);
+      return connectOriginateListener(logs, inputs.baggage);
     case "inner_connect_originate":
-      return innerConnectOriginateListener(logs, inputs.network, inputs.textFactory);
+      return innerConnectOriginateListener({ logs, ...inputs });
     case "outer_connect_originate":
       return outerConnectOriginateListener(logs, inputs.source);
     default:

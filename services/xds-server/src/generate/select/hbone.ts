@@ -2,6 +2,7 @@
 import type { Cluster } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import { peerOfCluster } from "../envoy/hbone/baggage.ts";
 import { peerMetadataFilter } from "../envoy/hbone/filter-state.ts";
 import {
   connectOriginateCluster,
@@ -42,9 +43,17 @@ export function textFactory({ proxy }: View): string {
   return isKnown ? "istio.hashable_string" : "envoy.string";
 }
 
+/** Tunnels say who calls; only Envoys with Istio's extensions know how. */
+export function carriesBaggage(view: View): boolean {
+  const isKnown = view.proxy.supports(istioExtensions.httpPeerMetadata);
+  return isKnown && view.feature("ambient") && view.feature("ambientBaggage");
+}
+
 /** How peers' workloads are found at the ends of tunnels; undefined for Envoys without the filter. */
 export const tunnelPeerMetadata = query("tunnel-peer-metadata", (view) =>
-  view.proxy.supports(istioExtensions.httpPeerMetadata) ? peerMetadataFilter("downstream") : undefined,
+  view.proxy.supports(istioExtensions.httpPeerMetadata)
+    ? peerMetadataFilter("downstream", carriesBaggage(view))
+    : undefined,
 );
 
 /** Of sidecars and routers; waypoints have more. */
@@ -59,15 +68,16 @@ export const remoteTunnels: readonly string[] = ["inner_connect_originate", "out
 export interface TunnelClusterInputs extends TunnelInputs {
   readonly kind: "tunnel";
   readonly name: string;
+  readonly baggage: boolean;
 }
 
 /** One of the clusters that HBONE needs. */
 export function selectTunnelCluster(view: View, name: string): TunnelClusterInputs {
   const peers = view.read(name === "connect_originate" ? tunnelPeers : meshPeers);
-  return { kind: "tunnel", name, ...tunnelInputs(view, peers) };
+  return { kind: "tunnel", name, baggage: carriesBaggage(view), ...tunnelInputs(view, peers) };
 }
 
-export function buildTunnelCluster({ name, ...inputs }: TunnelClusterInputs): Cluster {
+export function buildTunnelCluster({ name, baggage, ...inputs }: TunnelClusterInputs): Cluster {
   switch (name) {
     case "connect_originate":
       return connectOriginateCluster(inputs);
@@ -76,7 +86,7 @@ export function buildTunnelCluster({ name, ...inputs }: TunnelClusterInputs): Cl
     case "outer_connect_originate":
       return outerConnectOriginateCluster(inputs);
     case "encap":
-      return internalCluster(name, "connect_originate");
+      return internalCluster(name, "connect_originate", baggage ? [peerOfCluster] : []);
     default:
       return internalCluster(name);
   }

@@ -16,7 +16,7 @@ import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
 import { serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { dependsOnCluster, discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
-import { callsOtherNetworks, sendsHbone } from "../../snapshot/scope/hbone.ts";
+import { farCallsOf, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import { serviceIn } from "../../snapshot/scope/services.ts";
 import { vipsOf } from "../../snapshot/scope/waypoint-services.ts";
@@ -74,6 +74,8 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
   const { name: clusterName, service, port, subset, rule } = target;
   const policy = clusterPolicy(view, target);
   const gateways = view.read(networkGateways);
+  const farCalls = farCallsOf(view);
+  const isFlat = gateways.size === 0 && farCalls === "any-gateway";
   const ingress = ingressWaypoint(view, target);
   const source = ingress?.service ?? service;
   return {
@@ -91,8 +93,9 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     isDualStack: view.feature("dualStack"),
     tunnels: tunnelUse(view, target),
     behindWaypoint: ingress?.destination ?? "",
-    remoteTarget: callsOtherNetworks(view) ? `${service.hostname}:${port.number}` : "",
-    network: gateways.size === 0 ? "" : view.proxy.network,
+    farCalls,
+    network: isFlat ? "" : view.proxy.network,
+    remoteTarget: farCalls === "any-gateway" ? "" : `${service.hostname}:${port.number}`,
     networkView: view.read(networkView),
     gateways,
     ...localityInputs(view, service, policy),

@@ -11,7 +11,7 @@ import { typeUrl } from "@flotilla/proto";
 import { AddressSchema, WorkloadSchema } from "@flotilla/proto/istio/workload/workload_pb";
 import { namesOfAsked } from "../../snapshot/ambient/asked-names.ts";
 import { gatewayWorkloads } from "../../snapshot/ambient/network-gateways.ts";
-import { ambientService } from "../../snapshot/ambient/services.ts";
+import { servedService, splitHorizonWorkloads } from "../../snapshot/ambient/split-horizon.ts";
 import { ambientWorkload } from "../../snapshot/ambient/workloads.ts";
 import { type SliceText, serviceText, sliceTexts } from "../../snapshot/row-index.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -55,19 +55,23 @@ const serviceSlices = query("service-slices", (view) =>
 /** A workload more or less leaves the slices of the others as they are. */
 function workloadSlices(view: View): readonly SliceText[] {
   const own = view.workloadNamespaces.flatMap((namespace) => view.workloadSlices(namespace));
-  return [...own, ...sliceTexts([...view.read(gatewayWorkloads).keys()])];
+  const others = [...view.read(gatewayWorkloads).keys(), ...view.read(splitHorizonWorkloads).keys()];
+  return [...own, ...sliceTexts(others.sort())];
 }
 
 /** Names of services have one slash, `namespace/hostname`; uids of workloads have more. */
 function service(view: View, name: string): Inputs | undefined {
   const [namespace = "", hostname, ...more] = name.split("/");
   if (hostname === undefined || more.length > 0) return undefined;
-  const facts = view.read(ambientService, serviceText.write({ namespace, hostname }));
+  const facts = view.read(servedService, serviceText.write({ namespace, hostname }));
   return facts && { service: facts };
 }
 
 function workload(view: View, uid: string): WorkloadInputs | undefined {
   if (uid.split("/").length < 3) return undefined;
-  const facts = view.read(ambientWorkload, uid) ?? view.read(gatewayWorkloads).get(uid);
+  const facts =
+    view.read(ambientWorkload, uid) ??
+    view.read(gatewayWorkloads).get(uid) ??
+    view.read(splitHorizonWorkloads).get(uid);
   return facts && { workload: facts };
 }

@@ -64,3 +64,37 @@ describe("a workload names the gateway", () => {
   test("not in the ztunnel's own network", () => assert.equal(gatewayOf("near"), "none"));
   test("not of a network without one", () => assert.equal(gatewayOf("lost"), "none"));
 });
+
+describe("with gateways between networks", () => {
+  const labels = { "istio.io/global": "true" };
+  const service = anObject("Service", "shop/web", {
+    metadata: { labels },
+    spec: { clusterIP: "10.96.0.1", ports: [{ name: "http", port: 80 }], selector: { app: "web" } },
+  });
+  const machine = (name: string, address: string, network: string) =>
+    anObject("WorkloadEntry", `shop/${name}`, { address, network, labels: { app: "web" }, serviceAccount: name });
+  const core = aKubeMesh(
+    [
+      ...[system, anObject("Namespace", "/shop", {}), service, aGateway("east", "east", "192.0.2.1")],
+      ...[machine("near", "10.0.0.1", "here"), machine("far", "10.0.0.2", "east"), machine("lost", "10.0.0.3", "west")],
+    ],
+    {
+      env: { PILOT_ENABLE_AMBIENT: "true", AMBIENT_ENABLE_MULTI_NETWORK: "true" },
+      mesh: { serviceScopeConfigs: [{ scope: "GLOBAL", servicesSelector: { matchLabels: labels } }] },
+    },
+  );
+  const host = "shop/web.shop.svc.cluster.local";
+  const standIn = `east/SplitHorizonWorkload/edge/east/192.0.2.1/${host}`;
+  test("one workload stands for those of a global service in a network that can be reached", () => {
+    const workloads = namesOf(core, ztunnel, typeUrl.address).filter((name) => name.split("/").length > 2);
+    assert.deepEqual(workloads.toSorted(), [
+      "Kubernetes/networking.istio.io/WorkloadEntry/shop/near",
+      "NetworkGateway/east/192.0.2.1/15008",
+      standIn,
+    ]);
+  });
+  test("the service has the identities of all of them", () => {
+    const names = fieldAt(resourceOf(core, ztunnel, typeUrl.address, host), "service.subjectAltNames");
+    assert.deepEqual(names, ["spiffe://cluster.local/ns/shop/sa/far", "spiffe://cluster.local/ns/shop/sa/lost"]);
+  });
+});

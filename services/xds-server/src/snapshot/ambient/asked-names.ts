@@ -8,6 +8,7 @@ import { type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { sameJson } from "./namespaces.ts";
 import { ambientService } from "./services.ts";
+import { standIns } from "./split-horizon.ts";
 import { ambientWorkload } from "./workloads.ts";
 
 type NamesByKey<Name extends string = string> = ReadonlyMap<string, readonly Name[]>;
@@ -63,7 +64,8 @@ const namesAt = query<readonly string[], TextOf<typeof networkAddress>>(
 
 function withMembers(view: View, service: ServiceText): readonly string[] {
   const { namespace } = serviceText.read(service);
-  return [service, ...(view.read(membersIn, namespace).get(service) ?? [])];
+  const elsewhere = view.read(standIns, service).map(({ uid }) => uid);
+  return [service, ...(view.read(membersIn, namespace).get(service) ?? []), ...elsewhere];
 }
 
 /** The names of the resources, each once. */

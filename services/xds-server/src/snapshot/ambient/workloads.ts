@@ -1,7 +1,14 @@
 /** Workloads as ztunnels are sent them. */
-import { gatewayFacts, type ServiceFacts, type WorkloadFacts, workloadFacts } from "@flotilla/ambient";
+import {
+  type FarWorkloads,
+  farWorkloads,
+  gatewayFacts,
+  type ServiceFacts,
+  type WorkloadFacts,
+  workloadFacts,
+} from "@flotilla/ambient";
 import { matchesLabels, type Workload, type WorkloadMembership } from "@flotilla/model";
-import { serviceText } from "../row-index.ts";
+import { type SliceText, serviceText, sliceKeys } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 import { gatewayOfNetwork } from "./network-gateways.ts";
@@ -10,12 +17,12 @@ import { ambientService } from "./services.ts";
 import { allowingWaypoints } from "./waypoint-policies.ts";
 import { ownWaypoint, workloadBinding } from "./waypoints.ts";
 
-/** By uid. */
-export const ambientWorkload = query<WorkloadFacts | undefined, string>(
-  "ambient-workload",
+/** By uid, of all networks. */
+const workloadOfMesh = query<WorkloadFacts | undefined, string>(
+  "workload-of-mesh",
   (view, uid) => {
     const workload = view.workload(uid);
-    if (workload === undefined || isElsewhere(view, workload)) return undefined;
+    if (workload === undefined) return undefined;
     const memberOf = served(view, workload);
     if (memberOf.length === 0 && workload.kind === "ServiceEntry") return undefined;
     const { waypoint } = view.read(workloadBinding, uid);
@@ -39,10 +46,38 @@ export const ambientWorkload = query<WorkloadFacts | undefined, string>(
   sameJson,
 );
 
-/** Where gateways lead to other networks, what is behind them is not known by itself. */
-function isElsewhere(view: View, { network }: Workload): boolean {
-  return view.feature("ambientMultiNetwork") && network !== view.read(meshNetwork);
-}
+/** By uid. Where gateways lead to other networks, a workload stands for all of a service there. */
+export const ambientWorkload = query<WorkloadFacts | undefined, string>("ambient-workload", (view, uid) => {
+  if (!view.feature("ambientMultiNetwork")) return view.read(workloadOfMesh, uid);
+  const facts = view.read(workloadOfMesh, uid);
+  return facts === undefined || facts.network === view.read(meshNetwork) ? facts : undefined;
+});
+
+const farWorkloadsOf = query<readonly WorkloadFacts[], SliceText>(
+  "far-workloads",
+  (view, slice) => {
+    const own = view.read(meshNetwork);
+    return sliceKeys(slice).flatMap((uid) => {
+      // The network stands in the input: those of the own one are not looked at further.
+      if (view.workload(uid)?.network === own) return [];
+      return view.read(workloadOfMesh, uid) ?? [];
+    });
+  },
+  sameJson,
+);
+
+/** The workloads of a namespace's services in other networks, by `namespace/hostname`; none without gateways between networks. */
+export const farWorkloadsIn = query<ReadonlyMap<string, readonly FarWorkloads[]>, string>(
+  "far-workloads-of-services",
+  (view, namespace) => {
+    if (!view.feature("ambientMultiNetwork")) return none;
+    const found = view.workloadSlices(namespace).flatMap((slice) => view.read(farWorkloadsOf, slice));
+    return found.length === 0 ? none : farWorkloads(found, view.mesh.trustDomain);
+  },
+  (a, b) => a !== undefined && sameJson([...a], [...b]),
+);
+
+const none: ReadonlyMap<string, readonly FarWorkloads[]> = new Map();
 
 /** Of the services of a ServiceEntry those that no other service of that name stands before. */
 function served(view: View, { kind, name, memberOf = [] }: Workload): readonly WorkloadMembership[] {

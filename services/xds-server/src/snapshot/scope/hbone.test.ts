@@ -5,13 +5,14 @@ import { type NodeMetadata, parseNode } from "@flotilla/model";
 import { Core } from "../../app/core.ts";
 import { parseFeatures } from "../features.ts";
 import { query } from "../view.ts";
-import { callsOtherNetworks, hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "./hbone.ts";
+import { farCallsOf, hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "./hbone.ts";
 
-const answers = query<readonly string[]>("test-hbone", (view) =>
-  Object.entries({ opensTunnels, sendsHbone, listensForHbone, hasRemoteTunnels, callsOtherNetworks }).flatMap(
-    ([name, asks]) => (asks(view) ? [name] : []),
+const answers = query<readonly string[]>("test-hbone", (view) => [
+  ...Object.entries({ opensTunnels, sendsHbone, listensForHbone, hasRemoteTunnels }).flatMap(([name, asks]) =>
+    asks(view) ? [name] : [],
   ),
-);
+  ...[farCallsOf(view)].filter((how) => how !== "any-gateway").map((how) => `calls other networks: ${how}`),
+]);
 
 const ambient = { PILOT_ENABLE_AMBIENT: "true" };
 const networks = { ...ambient, AMBIENT_ENABLE_MULTI_NETWORK: "true" };
@@ -59,19 +60,19 @@ const cases: readonly Case[] = [
     name: "a waypoint calls other networks",
     type: "waypoint",
     env: networks,
-    want: ["opensTunnels", "sendsHbone", "hasRemoteTunnels", "callsOtherNetworks"],
+    want: ["opensTunnels", "sendsHbone", "hasRemoteTunnels", "calls other networks: tunnels"],
   },
   {
     name: "a router calls other networks where ingress gateways may",
     type: "router",
     env: { ...networks, AMBIENT_ENABLE_MULTI_NETWORK_INGRESS: "true" },
-    want: ["opensTunnels", "sendsHbone", "hasRemoteTunnels", "callsOtherNetworks"],
+    want: ["opensTunnels", "sendsHbone", "hasRemoteTunnels", "calls other networks: tunnels"],
   },
   {
     name: "a router where they may not",
     type: "router",
     env: { ...networks, AMBIENT_ENABLE_MULTI_NETWORK_INGRESS: "false" },
-    want: ["opensTunnels", "sendsHbone"],
+    want: ["opensTunnels", "sendsHbone", "calls other networks: never"],
   },
 ];
 

@@ -18,9 +18,12 @@ export function listensForHbone(view: View): boolean {
   return view.feature("ambient") && view.feature("listenHbone") && view.proxy.metadataFlag("ENABLE_HBONE");
 }
 
-/** Workloads of other networks are called by tunnels within tunnels. */
-export function callsOtherNetworks(view: View): boolean {
-  return view.feature("ambientMultiNetwork") && hasRemoteTunnels(view);
+/** With several networks gateways and waypoints call workloads of others by tunnels within tunnels, or not at all; sidecars by their own TLS. */
+export function farCallsOf(view: View): "any-gateway" | "tunnels" | "never" {
+  const { type, generator } = view.proxy;
+  const isOn = view.feature("ambient") && view.feature("ambientMultiNetwork");
+  if (!isOn || type === "sidecar" || generator === "grpc") return "any-gateway";
+  return hasRemoteTunnels(view) ? "tunnels" : "never";
 }
 
 /** As in istiod, waypoints have the listeners of such tunnels whether or not there are other networks. */

@@ -35,7 +35,7 @@ const cases = [
         ],
       }),
     ],
-    want: ["n2  192.0.2.2:35443", "n2  gw.example:35443"],
+    want: ["n2 Kubernetes 192.0.2.2:35443", "n2 Kubernetes gw.example:35443"],
   },
   {
     name: "a Gateway with the label, at the port that is usual or named by a label",
@@ -49,7 +49,7 @@ const cases = [
         ],
       }),
     ],
-    want: ["n2  192.0.2.2:15443"],
+    want: ["n2 Kubernetes 192.0.2.2:15443"],
   },
   {
     name: "no other Gateway",

@@ -53,7 +53,7 @@ const gatewayApiGateways = query<readonly NetworkGateway[]>(
       const gateway = gatewayOfNetwork(labels, spec);
       if (gateway === undefined) return [];
       const { network, addresses, ports, hbonePorts } = gateway;
-      const clusterId = labels["topology.istio.io/cluster"] ?? "";
+      const clusterId = labels["topology.istio.io/cluster"] ?? view.feature("clusterId");
       return addresses.flatMap((address) => [
         ...ports.map((port) => ({ network, clusterId, address, port })),
         ...hbonePorts.map((port) => ({ network, clusterId, address, port, isHbone: true })),

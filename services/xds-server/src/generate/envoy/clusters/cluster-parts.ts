@@ -3,6 +3,7 @@ import { create, type Duration, type JsonObject } from "@flotilla/proto";
 import { type Cluster, Cluster_DiscoveryType, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
 import { type Metadata, MetadataSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { peerMetadata, withoutDiscovery } from "../hbone/baggage.ts";
 import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 
 export const metadataExchangeFilter: Filter = create(FilterSchema, {
@@ -32,6 +33,8 @@ export interface MetadataInputs {
   readonly isExternal?: boolean;
   /** The callers' ALPN stays as it is: the rule's TLS is not the mesh's. */
   readonly keepsAlpn?: boolean;
+  /** As of transport sockets. */
+  readonly hidesPeers?: boolean;
 }
 
 /** Names the services behind a cluster, and the rule and subset that made it; nothing when there is nothing to say. */
@@ -53,7 +56,11 @@ export function clusterMetadata(inputs: MetadataInputs): { metadata?: Metadata }
     ...(keepsAlpn && { alpn_override: "false" }),
     ...(isAmbient && { disable_mx: true }),
   };
-  return Object.keys(istio).length === 0 ? {} : { metadata: create(MetadataSchema, { filterMetadata: { istio } }) };
+  const filterMetadata = {
+    ...(Object.keys(istio).length > 0 && { istio }),
+    ...(inputs.hidesPeers === true && { [peerMetadata]: withoutDiscovery }),
+  };
+  return Object.keys(filterMetadata).length === 0 ? {} : { metadata: create(MetadataSchema, { filterMetadata }) };
 }
 
 /** Has no endpoint: traffic that is sent to it is refused. */

@@ -6,12 +6,14 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type { Filter } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
 import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { zeroDuration } from "../duration.ts";
 import { followingPicker } from "../filters/endpoint-picker.ts";
+import { peerOfCluster } from "../hbone/baggage.ts";
 import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
 import { dnsDiscovery, resolution } from "./dns-discovery.ts";
@@ -54,7 +56,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
       }),
     }),
     ...outlierDetection(policy?.outlierDetection),
-    ...(traits.exchangesMetadata && !isWithinWaypoint && { filters: [metadataExchangeFilter] }),
+    filters: clusterFilters(inputs),
     ...clusterMetadata({
       services: (isDynamic && !isWithinWaypoint) || !traits.namesServices ? [] : [service],
       rule,
@@ -63,6 +65,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
       isAmbient: inputs.isAmbient && subset === "",
       isExternal: service.meshExternal && subset === "" && !isWithinWaypoint,
       keepsAlpn: sockets.isStated && !isWithinWaypoint,
+      hidesPeers: sockets.hidesPeers,
     }),
     ...httpOptions({
       ...protocol,
@@ -71,6 +74,21 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
     }),
     ...sockets.fields,
   });
+}
+
+/** Ends of tunnels are known by their baggage where endpoints are discovered. */
+function clusterFilters({
+  hbone,
+  traits,
+  isOriginalDestination,
+  isDynamic,
+  endpoints,
+}: OutboundClusterInputs): Filter[] {
+  const isDiscovered = !isOriginalDestination && !isDynamic && endpoints === undefined;
+  return [
+    ...(traits.exchangesMetadata && hbone !== "waypoint" ? [metadataExchangeFilter] : []),
+    ...(traits.carriesBaggage && hbone !== "off" && isDiscovered ? [peerOfCluster] : []),
+  ];
 }
 
 /** Without a name of its own in the rule, TLS is opened for the host of the request. */

@@ -66,6 +66,8 @@ export interface ClusterTraits {
   readonly exchangesMetadata: boolean;
   /** The handshake says so: a server that agrees sends bytes which only a proxy with the filter takes out again. */
   readonly offersPeerExchange: boolean;
+  /** Tunnels say who calls. */
+  readonly carriesBaggage: boolean;
   /** Clusters name the services behind them, for telemetry. */
   readonly namesServices: boolean;
   readonly weighsLocalities: boolean;

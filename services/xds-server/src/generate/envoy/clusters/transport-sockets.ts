@@ -42,6 +42,8 @@ export interface TransportSockets {
   readonly fields: Pick<MessageInitShape<typeof ClusterSchema>, "transportSocket" | "transportSocketMatches">;
   /** By the rule and not the mesh's own: what callers negotiate has to stay as it is. */
   readonly isStated: boolean;
+  /** What the connection carries cannot be added to: neither end learns of the other's baggage from it. */
+  readonly hidesPeers: boolean;
 }
 
 /** What the rule and the mesh ask for; `tls` of the rule stays within a tunnel, the mesh's own does not. */
@@ -54,7 +56,13 @@ export function transportSockets(inputs: TlsInputs, http2: boolean, hbone: Hbone
   const settings = inputs.policy?.tls;
   const choice = transportChoice(inputs, http2);
   const proxyProtocol = inputs.policy?.proxyProtocol;
-  return { fields: socketFields(choice, proxyProtocol, hbone), isStated: isOwnTls(settings) };
+  const { carriesBaggage } = inputs.traits;
+  const isEncrypted = choice.kind === "rule" || (hbone === "waypoint" && proxyProtocol !== undefined);
+  return {
+    fields: socketFields({ choice, proxyProtocol, carriesBaggage }, hbone),
+    hidesPeers: carriesBaggage && hbone !== "off" && isEncrypted,
+    isStated: isOwnTls(settings),
+  };
 }
 
 function transportChoice(inputs: TlsInputs, http2: boolean): Choice {
@@ -80,19 +88,23 @@ function transportChoice(inputs: TlsInputs, http2: boolean): Choice {
   return { kind: "rule", tls };
 }
 
-function socketFields(
-  choice: Choice,
-  proxyProtocol: TrafficPolicy_ProxyProtocol | undefined,
-  hbone: HboneUse,
-): TransportSockets["fields"] {
+interface Sockets {
+  readonly choice: Choice;
+  readonly proxyProtocol: TrafficPolicy_ProxyProtocol | undefined;
+  readonly carriesBaggage: boolean;
+}
+
+function socketFields({ choice, proxyProtocol, carriesBaggage }: Sockets, hbone: HboneUse): TransportSockets["fields"] {
   if (choice.kind === "passing") return {};
   const prefixed = proxyProtocolWrapper(proxyProtocol);
   if (hbone === "waypoint") {
     const plain = proxyProtocol === undefined ? undefined : prefixed(unencrypted);
-    return { transportSocket: waypointTransport(choice.kind === "rule" ? prefixed(choice.tls) : plain) };
+    return {
+      transportSocket: waypointTransport(choice.kind === "rule" ? prefixed(choice.tls) : plain, carriesBaggage),
+    };
   }
   if (hbone === "by-endpoint") {
-    const tunnel = prefixed(hboneTransport(choice.kind === "rule" ? choice.tls : undefined));
+    const tunnel = prefixed(hboneTransport(choice.kind === "rule" ? choice.tls : undefined, carriesBaggage));
     return { transportSocketMatches: [tunnelMatch(tunnel), ...besidesTunnel(choice, prefixed)] };
   }
   switch (choice.kind) {

@@ -1,7 +1,7 @@
 /** The plain data by which the endpoints of one cluster are chosen and ordered. */
 import type { Endpoint, NamespaceMutualTls } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { GatewaysByNetwork, TunnelUse } from "./reached-endpoint.ts";
+import type { FarCalls, GatewaysByNetwork, TunnelUse } from "./reached-endpoint.ts";
 
 export interface EndpointInputs {
   readonly clusterName: string;
@@ -31,6 +31,7 @@ export interface EndpointInputs {
   readonly behindWaypoint: string;
   /** The service as `host:port` where gateways of other networks are called by HBONE; else "". */
   readonly remoteTarget: string;
+  readonly farCalls: FarCalls;
   readonly network: string;
   /** Networks whose endpoints the proxy asks for, separated by commas; empty for all. */
   readonly networkView: string;
@@ -68,6 +69,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   tunnels: "none",
   behindWaypoint: "",
   remoteTarget: "",
+  farCalls: "any-gateway",
   network: "",
   networkView: "",
   gateways: new Map(),

@@ -49,9 +49,11 @@ function groupByLocality(endpoints: readonly Endpoint[], inputs: EndpointInputs)
 
 /** In a mesh of one network without tunnels every endpoint that has an address is called directly. */
 function reached(endpoints: readonly Endpoint[], inputs: EndpointInputs): readonly ReachedEndpoint[] {
-  const { gateways, tunnels, behindWaypoint, needsMeshTls } = inputs;
+  const { gateways, farCalls, tunnels, behindWaypoint, needsMeshTls } = inputs;
   let members: readonly ReachedEndpoint[] =
-    gateways.size === 0 ? endpoints.filter(({ addresses }) => addresses[0] !== "") : splitHorizon(endpoints, inputs);
+    gateways.size === 0 && farCalls === "any-gateway"
+      ? endpoints.filter(({ addresses }) => addresses[0] !== "")
+      : splitHorizon(endpoints, inputs);
   if (tunnels !== "none" || behindWaypoint !== "")
     members = members.map((one) => (one.tunnel === undefined ? withTunnel(one, inputs) : one));
   return needsMeshTls ? members.filter(({ tlsMode }) => tlsMode === "istio") : members;
@@ -151,7 +153,7 @@ function tunnelDestination({ local, waypoint }: Tunnel): JsonObject {
 
 function transportMatch({ tunnel, tlsMode }: ReachedEndpoint, tunnels: TunnelUse): { [key: string]: JsonObject } {
   const key = "envoy.transport_socket_match";
-  if (tunnel !== undefined) return tunnels === "waypoint" ? {} : { [key]: { tunnel: "http" } };
+  if (tunnel !== undefined && tunnels !== "waypoint") return { [key]: { tunnel: "http" } };
   return tlsMode === "istio" ? { [key]: { tlsMode } } : {};
 }
 

@@ -78,6 +78,67 @@ for (const { name, endpoints, gateways, want } of cases) {
   });
 }
 
+const tunnelGateway = (address: string, network: string) => ({
+  ...gateway(address, network),
+  port: 15008,
+  isHbone: true,
+});
+const plain1 = endpoint("b", "n2", "disabled");
+
+const ambientCases = [
+  {
+    name: "by tunnels, whatever an endpoint takes",
+    farCalls: "tunnels",
+    network: "n1",
+    endpoints: [endpoint("a", "n1"), plain1],
+    gateways: [tunnelGateway("192.0.2.1", "n2")],
+    want: ["a:8080", "192.0.2.1:15008 for web:80"],
+  },
+  { name: "not without a gateway", farCalls: "tunnels", network: "n1", endpoints: [plain1], gateways: [], want: [] },
+  {
+    name: "not through gateways that route by SNI",
+    farCalls: "tunnels",
+    network: "n1",
+    endpoints: [endpoint("b", "n2")],
+    gateways: [gateway("192.0.2.1", "n2")],
+    want: [],
+  },
+  {
+    name: "not through a gateway without an address",
+    farCalls: "tunnels",
+    network: "n1",
+    endpoints: [plain1],
+    gateways: [tunnelGateway("east.example", "n2")],
+    want: [],
+  },
+  {
+    name: "not where it is switched off",
+    farCalls: "never",
+    network: "n1",
+    endpoints: [plain1],
+    gateways: [tunnelGateway("192.0.2.1", "n2")],
+    want: [],
+  },
+  {
+    name: "directly by a proxy that names no network, where no gateway is known",
+    farCalls: "never",
+    network: "",
+    endpoints: [plain1],
+    gateways: [],
+    want: ["b:8080"],
+  },
+] as const;
+
+for (const { name, farCalls, network, endpoints, gateways, want } of ambientCases)
+  test(`gateways and waypoints of an ambient mesh call other networks ${name}`, () => {
+    const byNetwork = Map.groupBy(gateways, (one) => one.network);
+    const seen = splitHorizon(endpoints, { network, gateways: byNetwork, farCalls, remoteTarget: "web:80" });
+    assert.deepEqual(
+      seen.map(({ addresses, port, tunnel }) => `${addresses[0]}:${port}${tunnel ? ` for ${tunnel.target}` : ""}`),
+      want,
+    );
+  });
+
 const captured = anEndpoint("10.0.0.1", { takesHbone: true });
 const both = anEndpoint("10.0.0.1", { takesHbone: true, tlsMode: "istio" });
 const plain = anEndpoint("10.0.0.1");

@@ -2,7 +2,7 @@
  * How an endpoint is reached: directly, through HBONE tunnels (its own or its ztunnel's, a waypoint's), or through a gateway of its
  * network, by such tunnels or by mutual TLS.
  */
-import { type Endpoint, isIpv6, type NetworkGateway } from "@flotilla/model";
+import { type Endpoint, isIpAddress, isIpv6, type NetworkGateway } from "@flotilla/model";
 
 /**
  * Which endpoints are called by HBONE: none, those that take it and not the mesh's TLS, or all that take it. Clusters from a
@@ -66,9 +66,16 @@ export function addressText(address: string, port: number): string {
 
 export type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
 
+/**
+ * How endpoints of other networks are called: through gateways that route by the SNI of the mesh's TLS or end tunnels; by tunnels
+ * alone, else not; or not at all.
+ */
+export type FarCalls = "any-gateway" | "tunnels" | "never";
+
 export interface Horizon {
   readonly network: string;
   readonly gateways: GatewaysByNetwork;
+  readonly farCalls?: FarCalls;
   /** See `EndpointInputs`. */
   readonly remoteTarget?: string;
 }
@@ -78,18 +85,22 @@ export interface Horizon {
  * Endpoints without an address can be reached by a gateway only.
  */
 export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Horizon): readonly ReachedEndpoint[] {
-  const { network, gateways, remoteTarget = "" } = horizon;
+  const { network, farCalls = "any-gateway", remoteTarget = "" } = horizon;
+  const gateways = farCalls === "any-gateway" ? horizon.gateways : withAddresses(horizon.gateways);
   const scale = [...gateways.values()].reduce((product, { length }) => leastCommonMultiple(product, length), 1);
   const seen: ReachedEndpoint[] = [];
   const remote = new Map<NetworkGateway, number>();
   const tunnelled = new Map<NetworkGateway, number>();
   for (const endpoint of endpoints) {
     const weight = Math.max(endpoint.weight, 1) * scale;
-    const ways = gatewaysFor(endpoint, network, gateways);
+    const found = gatewaysFor(endpoint, network, gateways);
+    const ways = farCalls === "any-gateway" ? found : found.filter(({ isHbone }) => isHbone === true);
+    if (farCalls !== "any-gateway" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0)) continue;
     if (ways.length === 0 && endpoint.addresses[0] === "") continue;
     if (ways.length === 0) seen.push(scale === 1 ? endpoint : { ...endpoint, weight });
     else {
-      const usable = ways.filter((way) => gatewayTunnel(way, remoteTarget) !== undefined && takesHbone(endpoint));
+      const takesTunnels = farCalls !== "any-gateway" || takesHbone(endpoint);
+      const usable = ways.filter((way) => takesTunnels && gatewayTunnel(way, remoteTarget) !== undefined);
       // Other gateways route by SNI: what does not speak the mesh's TLS cannot be reached through them.
       const routing = endpoint.tlsMode === "istio" ? ways.filter(({ isHbone }) => isHbone !== true) : [];
       const shares = usable.length > 0 ? { of: tunnelled, over: usable } : { of: remote, over: routing };
@@ -103,13 +114,24 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
   ];
 }
 
+/** A proxy that does not say its network calls all of them directly where no gateway is known. */
+function isFar({ network: there }: Endpoint, network: string): boolean {
+  return there !== "" && network !== "" && there !== network;
+}
+
+/** Tunnels end at addresses; names of gateways are not resolved. */
+function withAddresses(gateways: GatewaysByNetwork): GatewaysByNetwork {
+  const found = [...gateways].map(([name, all]) => [name, all.filter(({ address }) => isIpAddress(address))] as const);
+  return new Map(found.filter(([, all]) => all.length > 0));
+}
+
 function byAddress(weights: ReadonlyMap<NetworkGateway, number>) {
   return [...weights].sort(([a], [b]) => (a.address < b.address ? -1 : 1));
 }
 
 function tunnelledGateway(gateway: NetworkGateway, weight: number, target: string): ReachedEndpoint {
   const tunnel = gatewayTunnel(gateway, target);
-  return { ...gatewayEndpoint(gateway, weight), ...(tunnel && { tunnel }) };
+  return { ...gatewayEndpoint(gateway, weight), tlsMode: "disabled", ...(tunnel && { tunnel }) };
 }
 
 function gatewaysFor(

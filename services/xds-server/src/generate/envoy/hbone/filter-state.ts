@@ -11,6 +11,7 @@ import {
   HttpFilterSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { ConfigSchema as NetworkConfigSchema } from "@flotilla/proto/envoy/extensions/filters/network/set_filter_state/v3/set_filter_state_pb";
+import { CelSchema } from "@flotilla/proto/envoy/extensions/formatter/cel/v3/cel_pb";
 import { networkFilter } from "../filters/network-filters.ts";
 import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 import { destinationMetadata } from "./internal-transport.ts";
@@ -20,6 +21,8 @@ type State = MessageInitShape<typeof FilterStateValueSchema>;
 /** The address that a connection within goes to; Envoy's listener filter reads it. */
 const localAddressKey = `${destinationMetadata}.local_ip`;
 const remoteAddressKey = `${destinationMetadata}.remote_ip`;
+/** The host and port, or address and port, that a tunnel is for. */
+export const authorityKey = "io.istio.connect_authority";
 /** The caller of a tunnel, for policies of the connection within. */
 export const peerPrincipalKey = "io.istio.peer_principal";
 /** Of an endpoint behind another network's gateway: the service's host and port. */
@@ -30,7 +33,7 @@ export function tunnelState(textFactory: string): HttpFilter {
   const message = create(HttpConfigSchema, {
     onRequestHeaders: [
       state(localAddressKey, "%REQ(:AUTHORITY)%"),
-      text("io.istio.connect_authority", "%REQ(:AUTHORITY)%", textFactory),
+      text(authorityKey, "%REQ(:AUTHORITY)%", textFactory),
       state(remoteAddressKey, "%DOWNSTREAM_REMOTE_ADDRESS%"),
       text(peerPrincipalKey, "%DOWNSTREAM_PEER_URI_SAN%", textFactory),
       text("io.istio.local_principal", "%DOWNSTREAM_LOCAL_URI_SAN%", textFactory),
@@ -46,6 +49,19 @@ export function tunnelState(textFactory: string): HttpFilter {
 export const keptAddress: Filter = networkState("connect_authority", [
   state(localAddressKey, `%FILTER_STATE(${localAddressKey}:PLAIN)%`),
 ]);
+
+/**
+ * Where a connection goes on to that came for a host of another network and not for an address: to the service's own.
+ * @param own `address:port`
+ */
+export function destinationOr(own: string): Filter {
+  const format = `%CEL('${localAddressKey}' in filter_state ? filter_state['${localAddressKey}']: r'${own}')%`;
+  const key = { case: "objectKey" as const, value: "envoy.network.transport_socket.original_dst_address" };
+  const formatters = [{ name: "envoy.formatter.cel", typedConfig: pack(CelSchema, create(CelSchema)) }];
+  const source = { case: "inlineString" as const, value: format };
+  const formatString = { formatters, format: { case: "textFormatSource" as const, value: { specifier: source } } };
+  return networkState("set_dst_address", [{ key, value: { case: "formatString", value: formatString } }]);
+}
 
 /** Takes over where an endpoint of another network is, and which service it is part of. */
 export function remoteEndpointState(textFactory: string): Filter {
@@ -77,15 +93,25 @@ function text(objectKey: string, format: string, factoryKey: string): State {
   return { ...state(objectKey, format), factoryKey };
 }
 
-const configs: Readonly<Record<"downstream" | "upstream", JsonObject>> = {
-  downstream: { downstream_discovery: [{ workload_discovery: {} }], shared_with_upstream: true },
-  upstream: { upstream_discovery: [{ workload_discovery: {} }] },
-};
+const found = { workload_discovery: {} };
 
-/** Istio's filters that find the workloads at both ends of a tunnel, for telemetry. */
-export function peerMetadataFilter(end: "downstream" | "upstream"): HttpFilter {
+function metadataConfig(end: "downstream" | "upstream", baggage: boolean): JsonObject {
+  if (end === "upstream") {
+    const ofTunnel = { upstream_filter_state: { peer_metadata_key: "upstream_peer" } };
+    return { upstream_discovery: [found, ...(baggage ? [ofTunnel] : [])] };
+  }
+  return {
+    downstream_discovery: [found, ...(baggage ? [{ baggage: {} }] : [])],
+    ...(baggage && { downstream_propagation: [{ baggage: {} }] }),
+    shared_with_upstream: true,
+  };
+}
+
+/** Istio's filters that find the workloads at both ends of a tunnel, for telemetry. @param baggage tunnels say themselves who they are */
+export function peerMetadataFilter(end: "downstream" | "upstream", baggage: boolean): HttpFilter {
+  const value = typedStruct(istioExtensions.httpPeerMetadata, metadataConfig(end, baggage));
   return create(HttpFilterSchema, {
     name: `waypoint_${end}_peer_metadata`,
-    configType: { case: "typedConfig", value: typedStruct(istioExtensions.httpPeerMetadata, configs[end]) },
+    configType: { case: "typedConfig", value },
   });
 }

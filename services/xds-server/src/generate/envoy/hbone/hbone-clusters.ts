@@ -7,6 +7,7 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type { Filter } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
 import type { TransportSocket } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { HttpProtocolOptionsSchema } from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
 import { circuitBreakers, httpOptionsKey, passthroughHttpOptions } from "../clusters/connection-pool.ts";
@@ -24,10 +25,11 @@ export interface TunnelInputs extends TunnelTls {
 }
 
 /** @param name of the cluster @param listener where connections arrive */
-export function internalCluster(name: string, listener = name): Cluster {
+export function internalCluster(name: string, listener = name, filters: readonly Filter[] = []): Cluster {
   return create(ClusterSchema, {
     ...toListener(name, listener),
     transportSocket: plainInternal,
+    filters: [...filters],
     typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
   });
 }

@@ -19,6 +19,7 @@ import { networkFilter } from "../filters/network-filters.ts";
 import { originalDestination } from "../listeners/listener-filters.ts";
 import { exactBalance } from "../listeners/listener-parts.ts";
 import type { AccessLogs } from "../listeners/listener-traits.ts";
+import { baggageHeader, peerOfTunnel } from "./baggage.ts";
 import { remoteEndpointState, remoteTargetKey, tunnelState } from "./filter-state.ts";
 import { hbonePort } from "./hbone-clusters.ts";
 import { hboneServerTls, type TunnelTls } from "./hbone-tls.ts";
@@ -110,24 +111,35 @@ function tunnelServer(filters: readonly HttpFilter[], accessLog: readonly Access
 }
 
 /** Opens tunnels to the address that a connection was meant for. */
-export function connectOriginateListener(logs: AccessLogs): Listener {
+export function connectOriginateListener(logs: AccessLogs, baggage: boolean): Listener {
+  const tunneling = { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%", ...(baggage && said([])) };
   return tunnelListener({
     name: "connect_originate",
-    filters: [tunnelProxy("connect_originate", logs, { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%" })],
+    filters: [...(baggage ? [peerOfTunnel] : []), tunnelProxy("connect_originate", logs, tunneling)],
     restoresDestination: true,
     logs,
   });
 }
 
-/** Opens tunnels, within another, to a service of another network. @param network of the caller; empty for none */
-export function innerConnectOriginateListener(logs: AccessLogs, network: string, textFactory: string): Listener {
+export interface InnerTunnelInputs {
+  readonly logs: AccessLogs;
+  /** Of the caller; empty for none. */
+  readonly network: string;
+  readonly textFactory: string;
+  readonly baggage: boolean;
+}
+
+/** Opens tunnels, within another, to a service of another network. */
+export function innerConnectOriginateListener({ logs, network, textFactory, baggage }: InnerTunnelInputs): Listener {
+  const headers = [header("x-forwarded-network", network)];
   return tunnelListener({
     name: "inner_connect_originate",
     filters: [
       remoteEndpointState(textFactory),
+      ...(baggage ? [peerOfTunnel] : []),
       tunnelProxy("inner_connect_originate", logs, {
         hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
-        headersToAdd: [header("x-forwarded-network", network)],
+        ...(baggage ? said(headers) : { headersToAdd: headers }),
       }),
     ],
     restoresDestination: false,
@@ -176,6 +188,12 @@ function tunnelProxy(name: string, { tunnelStart }: AccessLogs, tunnelingConfig:
     tunnelingConfig,
   });
   return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
+}
+
+/** Both ends of the tunnel say who they are. */
+function said(headers: readonly ReturnType<typeof header>[]) {
+  const { key, value } = baggageHeader;
+  return { headersToAdd: [...headers, header(key, value)], propagateResponseHeaders: true };
 }
 
 function header(key: string, value: string) {

@@ -6,7 +6,7 @@ import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/r
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { type ServiceText, serviceText } from "../../../snapshot/row-index.ts";
 import type { PolicySubject } from "../../../snapshot/scope/policy-targets.ts";
-import { waypointService } from "../../../snapshot/scope/waypoint-services.ts";
+import { vipsOf, waypointService } from "../../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import type { DnsCache } from "../../envoy/clusters/dns-cache.ts";
 import { dynamicForwardProxy, dynamicForwardProxyBySni } from "../../envoy/filters/dynamic-forward-proxy.ts";
@@ -16,7 +16,7 @@ import {
   networkPolicyFilters,
 } from "../../envoy/filters/extension-filters.ts";
 import { metadataExchange, protocolProxy, tcpProxy } from "../../envoy/filters/network-filters.ts";
-import { keptAddress, peerMetadataFilter } from "../../envoy/hbone/filter-state.ts";
+import { destinationOr, keptAddress, peerMetadataFilter } from "../../envoy/hbone/filter-state.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { type AuthorizationFilters, authorizationFilters } from "../../select/authorization.ts";
 import { layersOf, vipClusterName } from "../../select/vip-cluster.ts";
@@ -38,6 +38,8 @@ export const serviceFilterChains = query<readonly FilterChain[], ServiceText>("s
   const service = waypointService(view, serviceText.read(text).hostname);
   if (service === undefined) return [];
   const place = chainPlace(view, text, service);
+  const [vip = "0.0.0.0"] = vipsOf(view, service);
+  const first = (port: number) => (view.feature("ambientMultiNetwork") ? [destinationOr(`${vip}:${port}`)] : []);
   return service.ports
     .filter(({ protocol }) => !(isOpen(service) && isTls(protocol)))
     .flatMap((port) =>
@@ -47,7 +49,7 @@ export const serviceFilterChains = query<readonly FilterChain[], ServiceText>("s
           layer === "http"
             ? httpFilters(view, place, { service, port, name })
             : tcpFilters(view, place, { service, port, name });
-        return create(FilterChainSchema, { name, filters });
+        return create(FilterChainSchema, { name, filters: [...first(port.number), ...filters] });
       }),
     );
 });
@@ -124,17 +126,15 @@ function lateFilters(
   extensions: readonly ExtensionFilter[],
   port: number,
   dnsCache: DnsCache | undefined,
-  { findsPeers, stats }: WaypointTraits,
+  { findsPeers, carriesBaggage, stats }: WaypointTraits,
 ): readonly HttpFilter[] {
   return [
     ...(dnsCache ? [dynamicForwardProxy(dnsCache)] : []),
     ...httpPolicyFilters(extensions, { side: "inbound", port }),
-    ...(findsPeers ? [upstreamPeer] : []),
+    ...(findsPeers ? [peerMetadataFilter("upstream", carriesBaggage)] : []),
     ...stats.http,
   ];
 }
-
-const upstreamPeer = peerMetadataFilter("upstream");
 
 function tcpFilters(view: View, place: ChainPlace, { service, port, name }: ServedPort): Filters {
   const { dnsCache, traits } = place;

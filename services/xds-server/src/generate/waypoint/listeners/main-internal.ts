@@ -12,7 +12,7 @@ import { query, type View } from "../../../snapshot/view.ts";
 import { httpInspector, originalDestination, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { accessLogs } from "../../select/access-log.ts";
 import { directFilterChains, serviceFilterChains } from "./chains.ts";
-import { type MatchedService, type MatchedWorkload, vipMatcher } from "./vip-matcher.ts";
+import { authorityMatcher, type MatchedService, type MatchedWorkload, vipMatcher } from "./vip-matcher.ts";
 
 export interface MainInternalInputs {
   readonly kind: "main-internal";
@@ -20,6 +20,8 @@ export interface MainInternalInputs {
   readonly workloads: readonly MatchedWorkload[];
   readonly chains: readonly FilterChain[];
   readonly accessLog: readonly AccessLog[];
+  /** Tunnels name hosts: the mesh has several networks. */
+  readonly hasHosts: boolean;
 }
 
 export function selectMainInternal(view: View): MainInternalInputs {
@@ -29,6 +31,7 @@ export function selectMainInternal(view: View): MainInternalInputs {
     workloads: view.read(matchedWorkloads),
     chains: view.read(allChains),
     accessLog: view.read(accessLogs, telemetryScope("inbound")).listener,
+    hasHosts: view.feature("ambientMultiNetwork"),
   };
 }
 
@@ -59,14 +62,16 @@ const matchedWorkloads = query<readonly MatchedWorkload[]>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-export function buildMainInternal({ services, workloads, chains, accessLog }: MainInternalInputs): Listener {
+export function buildMainInternal(inputs: MainInternalInputs): Listener {
+  const { services, workloads, chains, accessLog, hasHosts } = inputs;
+  const byAddress = vipMatcher(services, workloads);
   return create(ListenerSchema, {
     name: "main_internal",
     trafficDirection: TrafficDirection.INBOUND,
     accessLog: [...accessLog],
     listenerSpecifier: { case: "internalListener", value: {} },
     listenerFilters: [originalDestination, ...inspectors(services, workloads)],
-    filterChainMatcher: vipMatcher(services, workloads),
+    filterChainMatcher: hasHosts ? authorityMatcher(services, byAddress) : byAddress,
     filterChains: [...chains],
   });
 }

@@ -8,6 +8,7 @@ import { istioExtensions } from "../../envoy/istio-extensions.ts";
 import type { ListenerTraits, StatsFilters } from "../../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "../../select/access-log.ts";
 import { extensionFilters } from "../../select/extensions.ts";
+import { carriesBaggage } from "../../select/hbone.ts";
 import { listenerTraits, samplesByRequestId, tracingTraits } from "../../select/listener-traits.ts";
 import { statsFilters } from "../../select/stats.ts";
 
@@ -18,6 +19,7 @@ export interface WaypointTraits {
   readonly stats: StatsFilters;
   /** The proxy has Istio's filter that finds the workload which a request goes to. */
   readonly findsPeers: boolean;
+  readonly carriesBaggage: boolean;
 }
 
 const noStats: StatsFilters = { http: [], network: [] };
@@ -42,5 +44,6 @@ export const waypointTraits = query<WaypointTraits, PolicySubject>("waypoint-tra
     extensions: view.read(extensionFilters, subject),
     stats: view.read(statsFilters, scope),
     findsPeers: view.proxy.supports(istioExtensions.httpPeerMetadata),
+    carriesBaggage: carriesBaggage(view),
   };
 });

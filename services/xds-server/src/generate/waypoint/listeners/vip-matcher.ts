@@ -5,6 +5,7 @@ import {
   ApplicationProtocolInputSchema,
   DestinationIPInputSchema,
   DestinationPortInputSchema,
+  FilterStateInputSchema,
 } from "@flotilla/proto/envoy/extensions/matching/common_inputs/network/v3/network_inputs_pb";
 import {
   type IPMatcher_IPRangeMatcher,
@@ -17,6 +18,7 @@ import {
   Matcher_OnMatchSchema,
   MatcherSchema,
 } from "@flotilla/proto/xds/type/matcher/v3/matcher_pb";
+import { authorityKey } from "../../envoy/hbone/filter-state.ts";
 import { layersOf, vipClusterName } from "../../select/vip-cluster.ts";
 
 export interface MatchedService {
@@ -28,6 +30,23 @@ export interface MatchedService {
 
 /** Other destinations are workloads themselves. */
 const directChains = { http: "direct-http", tcp: "direct-tcp" } as const;
+
+/** By the host and port that a tunnel is for, before its address: of several networks services may have one address. */
+export function authorityMatcher(services: readonly MatchedService[], byAddress: Matcher): Matcher {
+  const entries = services.flatMap(({ hostname, ports }) =>
+    ports.flatMap((port) => {
+      const onMatch = portMatch(hostname, port);
+      return onMatch === undefined ? [] : [[`${hostname}:${port.number}`, onMatch] as const];
+    }),
+  );
+  if (entries.length === 0) return byAddress;
+  const authority = {
+    name: "authority-filter-state",
+    typedConfig: pack(FilterStateInputSchema, create(FilterStateInputSchema, { key: authorityKey })),
+  };
+  const onNoMatch = create(Matcher_OnMatchSchema, { onMatch: { case: "matcher", value: byAddress } });
+  return create(MatcherSchema, { ...exactMatcher(authority, entries), onNoMatch });
+}
 
 /** @param direct behind the waypoint are workloads too */
 export function vipMatcher(services: readonly MatchedService[], direct: readonly MatchedWorkload[]): Matcher {

@@ -8,7 +8,7 @@ import { ObjectLink, State } from "./text.tsx";
 const signs = { added: "+", removed: "−", same: " ", gap: "⋯" } as const;
 
 /** Two texts, line by line, with a sign in front of what was added or removed. */
-export function LineDiff({ before, after }: { readonly before: string; readonly after: string }): VNode {
+function LineDiff({ before, after }: { readonly before: string; readonly after: string }): VNode {
   const lines = diffLines(before, after);
   if (lines.length === 0) return <Empty>No difference.</Empty>;
   return (

@@ -1,11 +1,14 @@
 /**
- * `pnpm house`: how large files and functions are and how many exports of the packages are documented, beside what is to be reached.
+ * `pnpm house`: how large files and functions are, through how many files a change goes, what nobody uses and how many exports of the
+ * packages are documented, beside what is to be reached.
  * Fails where a figure is worse than its limit, which is what was reached last: a change may only better it.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type FileFigures, fileFigures, longLines } from "./house/file-figures.ts";
+import { unusedNames } from "./house/unused-names.ts";
+import { walkFigures } from "./house/walk-figures.ts";
 
 interface Figure {
   readonly name: string;
@@ -31,6 +34,22 @@ const long = [...read].flatMap(([file, { longFunctions }]) => longFunctions.map(
 const packages = [...read].filter(([file]) => file.startsWith("packages/")).map(([, figures]) => figures);
 const sum = (pick: (one: FileFigures) => number) => packages.reduce((total, one) => total + pick(one), 0);
 
+const unused = unusedNames(root);
+/** Limits of both walks, and what is to be reached. */
+const walkLimits: Readonly<Record<string, { readonly files: number; readonly wanted: number }>> = {
+  "A VirtualService": { files: 60, wanted: 65 },
+  "An endpoint": { files: 50, wanted: 50 },
+};
+const ofWalks = walkFigures(readFileSync(join(root, "docs/architecture/walk.md"), "utf8")).flatMap(
+  ({ title, files: count, returns }): readonly Figure[] => {
+    const { files: limit, wanted } = walkLimits[title] ?? { files: 0, wanted: 0 };
+    return [
+      { name: `walk: ${title}`, value: count, unit: "files", limit, wanted, isBest: "low" },
+      { name: `walk: ${title}`, value: returns, unit: "returns", limit: 12, wanted: 12, isBest: "low" },
+    ];
+  },
+);
+
 const figures: readonly Figure[] = [
   {
     ...{ name: "files under 40 lines", unit: "%", limit: 14.6, wanted: 15, isBest: "low" },
@@ -47,6 +66,8 @@ const figures: readonly Figure[] = [
   },
   { name: "longest file", unit: "lines", value: lengths.at(-1) ?? 0, limit: 310, wanted: 320, isBest: "low" },
   { name: `functions over ${longLines} lines`, unit: "", value: long.length, limit: 0, wanted: 0, isBest: "low" },
+  ...ofWalks,
+  { name: "files, exports, packages without use", value: unused.length, unit: "", limit: 0, wanted: 0, isBest: "low" },
   {
     ...{ name: "documented exports of packages", unit: "%", limit: 70, wanted: 65, isBest: "high" },
     value: percent(
@@ -59,9 +80,10 @@ const figures: readonly Figure[] = [
 const isWorse = ({ value, limit, isBest }: Figure) => (isBest === "low" ? value > limit : value < limit);
 for (const { name, value, unit, wanted, isBest } of figures)
   process.stdout.write(
-    `${name.padEnd(34)} ${String(value).padStart(6)} ${unit.padEnd(6)} ${isBest === "low" ? "≤" : "≥"} ${wanted}\n`,
+    `${name.padEnd(36)} ${String(value).padStart(6)} ${unit.padEnd(7)} ${isBest === "low" ? "≤" : "≥"} ${wanted}\n`,
   );
 for (const one of long) process.stdout.write(`over ${longLines} lines: ${one}\n`);
+for (const one of unused) process.stdout.write(`without use: ${one}\n`);
 const worse = figures.filter(isWorse);
 for (const { name, value, limit } of worse) process.stdout.write(`${name}: ${value}, was ${limit}\n`);
 process.stdout.write(`${files.length} files\n${figures.length - worse.length} passed, ${worse.length} failed\n`);

@@ -23,7 +23,7 @@ export interface ObjectRow {
   readonly reason?: string;
 }
 
-export function rowOf(status: ObjectStatus): ObjectRow {
+function rowOf(status: ObjectStatus): ObjectRow {
   const { object, inForce } = status;
   const [kind = "", namespace = "", name = ""] = object.split("/");
   const { live = 0, concerned = 0 } = inForce?.distribution ?? {};

@@ -85,7 +85,7 @@ function rowOf({ status, replica }: PlacedProxy, own: string): FleetRow {
 const known = new WeakMap<ProxyStatus["types"], Readonly<Record<string, TypeRow>>>();
 
 /** Proxies to which the same happened share the object. */
-export function typeRows(types: ProxyStatus["types"]): Readonly<Record<string, TypeRow>> {
+function typeRows(types: ProxyStatus["types"]): Readonly<Record<string, TypeRow>> {
   const before = known.get(types);
   if (before !== undefined) return before;
   const rows = Object.fromEntries(Object.entries(types).map(([url, status]) => [shownType(url), typeRow(status)]));

@@ -23,5 +23,4 @@ export type { Turn, TurnMessage, TurnOptions } from "./stream-state.ts";
 export { newStream } from "./stream-state.ts";
 export type { Due, Effect, Rejection, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
 export { isAnswer } from "./stream-types.ts";
-export type { Subscription } from "./subscription.ts";
-export { type NameSet, type NameSetKey, nameSet, namesOfKey } from "./subscription.ts";
+export { type NameSet, type NameSetKey, nameSet, namesOfKey, type Subscription, sameNames } from "./subscription.ts";

@@ -86,7 +86,8 @@ function addsNames(
 /** The client had not seen the last message yet, and will say what it wants again when it has. */
 function passOver(state: StreamState, { typeUrl, nonce, names }: SotwRequest, known: TypeState): Step {
   const [expired, effects] = expire(state, typeUrl, known, nonce);
-  const missing = [...known.subscription.names].filter((name) => !names.includes(name));
+  const asked = new Set(names);
+  const missing = [...known.subscription.names].filter((name) => !asked.has(name));
   const now = expired.types.get(typeUrl);
   if (missing.length === 0 || now === undefined) return [expired, effects];
   return [withType(expired, typeUrl, { ...now, forgotten: new Set([...now.forgotten, ...missing]) }), effects];
@@ -149,8 +150,9 @@ function subscribe(state: StreamState, typeUrl: string, { next, asked, dropped }
 
 /** Names given up before the claim was looked at: the client has forgotten what it claimed of them. */
 function claimWithin({ claim, subscription }: TypeState, next: Subscription): Claim | undefined {
+  if (claim === undefined) return undefined;
   const gone = [...subscription.names].filter((name) => !next.names.has(name));
-  if (claim === undefined || gone.length === 0) return claim;
+  if (gone.length === 0) return claim;
   if ("version" in claim) return undefined;
   return { held: new Map([...claim.held].filter(([name]) => !gone.includes(name))) };
 }

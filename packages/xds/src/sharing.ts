@@ -42,7 +42,7 @@ export class SharedStates {
     const taken = this.#steps.get(state);
     if (taken !== undefined && sameEvent(taken.event, event)) return taken.result;
     const [next, effects] = step(state, event);
-    const result: Step = [this.#canonical(event.type === "request" ? this.#interned(next, event) : next), effects];
+    const result: Step = [this.#canonical(event.type === "request" ? this.#atRest(next, event) : next), effects];
     remember(this.#steps, state, { event, result });
     return result;
   }
@@ -58,7 +58,7 @@ export class SharedStates {
       looks.push({ typeUrl, subscription, set });
       return set;
     };
-    const found = takeTurn(state, { ...options, setOf: recorded });
+    const found = takeTurn(this.#withSharedNames(state), { ...options, setOf: recorded });
     const turn = { ...found, state: this.#canonical(found.state) };
     // One that waits for its client depends on the time as well.
     const isTimeless = state.waitingSinceMs === undefined && turn.retryAtMs === undefined;
@@ -72,7 +72,18 @@ export class SharedStates {
     this.#turns.clear();
   }
 
-  #interned(state: StreamState, { request: { typeUrl } }: StreamEvent & { readonly type: "request" }): StreamState {
+  /** Names of what is due are shared when it is its turn: more requests may bring more of them until then. */
+  #atRest(state: StreamState, { request: { typeUrl } }: StreamEvent & { readonly type: "request" }): StreamState {
+    return state.types.get(typeUrl)?.due === undefined ? this.#interned(state, typeUrl) : state;
+  }
+
+  #withSharedNames(state: StreamState): StreamState {
+    let shared = state;
+    for (const [typeUrl, { due }] of state.types) if (due !== undefined) shared = this.#interned(shared, typeUrl);
+    return shared;
+  }
+
+  #interned(state: StreamState, typeUrl: string): StreamState {
     return withInternedNames(state, typeUrl, (names) => this.#names.intern(names.key, () => names));
   }
 

@@ -2,7 +2,7 @@
 import type { MessageBody } from "./message-body.ts";
 import type { ClientRequest } from "./request.ts";
 import type { ResourceSet } from "./resource-set.ts";
-import { noNames, type Subscription } from "./subscription.ts";
+import { joinedNames, type Names, noNames, type Subscription } from "./subscription.ts";
 
 export interface StreamState {
   readonly types: ReadonlyMap<string, TypeState>;
@@ -46,9 +46,9 @@ export type Claim = { readonly version: string } | { readonly held: ReadonlyMap<
 /** Why a type is to be looked at. Merges: a client that is slow to read gets one message for many changes. */
 export interface Due {
   /** Names that are answered even if they did not change. */
-  readonly asked: "all" | ReadonlySet<string>;
+  readonly asked: "all" | Names;
   /** Names given up that the wildcard still holds. */
-  readonly dropped: ReadonlySet<string>;
+  readonly dropped: Names;
   /** A message must go even if nothing is in it: the client waits for it. */
   readonly mustAnswer: boolean;
 }
@@ -116,8 +116,8 @@ export function isAnswer({ asked, dropped, mustAnswer }: Due): boolean {
 export function mergeDue(before: Due | undefined, more: Due): Due {
   if (before === undefined) return more;
   return {
-    asked: before.asked === "all" || more.asked === "all" ? "all" : new Set([...before.asked, ...more.asked]),
-    dropped: new Set([...before.dropped, ...more.dropped]),
+    asked: before.asked === "all" || more.asked === "all" ? "all" : joinedNames(before.asked, more.asked),
+    dropped: joinedNames(before.dropped, more.dropped),
     mustAnswer: before.mustAnswer || more.mustAnswer,
   };
 }

@@ -7,7 +7,7 @@ import type { Account } from "@flotilla/auth/cluster";
 import type { Observation } from "@flotilla/incremental";
 import type { AppliedSet, Cause, Change } from "@flotilla/model";
 import { typeUrl as typeUrls } from "@flotilla/proto";
-import { Identities, Interner, type NameSet, type ResourceSet } from "@flotilla/xds";
+import { Identities, Interner, type NameSet, type ResourceSet, sameNames } from "@flotilla/xds";
 import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "../serve/resource-source.ts";
 import type { SecretAccess, Subject } from "../snapshot/subject.ts";
 import type { Core, Refusal } from "./core.ts";
@@ -257,8 +257,4 @@ class ResultLists {
   of(results: readonly object[]): readonly object[] {
     return this.#lists.intern(results.map((result) => this.#identities.of(result)).join(), () => results);
   }
-}
-
-function sameNames(a: NameSet | undefined, b: NameSet | undefined): boolean {
-  return a === b || (a !== undefined && a.key === b?.key);
 }

@@ -5,6 +5,9 @@
 import { isJsonObject, type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
 import type { Capture } from "./own-side.ts";
 
+/** The HTTP filter that a listener has with scopes only. */
+const lowerCaseHostName = "flotilla.lower_case_host";
+
 export function withWholeRoutes(capture: Capture): Capture {
   const scopes = capture.get("srds");
   if (scopes === undefined) return capture;
@@ -24,7 +27,8 @@ function wholeRoutes(scopes: readonly JsonObject[]): ReadonlyMap<string, JsonObj
       const hosts = parts.flatMap(({ virtualHosts }) => (virtualHosts ?? []) as readonly JsonObject[]);
       // Each domain of a virtual host is a scope.
       const virtualHosts = new Map(hosts.map((host) => [String(host["name"]), host]));
-      return [name, { "@type": typeUrl.route, ...parts[0], virtualHosts: [...virtualHosts.values()] }];
+      const { typedPerFilterConfig: _, ...rest } = parts[0] ?? {};
+      return [name, { "@type": typeUrl.route, ...rest, virtualHosts: [...virtualHosts.values()] }];
     }),
   );
 }
@@ -33,6 +37,9 @@ function namingRoutes(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(namingRoutes);
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).map(([field, inner]): [string, JsonValue] => {
+    // Hosts in capital letters need it where scopes are found by hosts.
+    if (field === "httpFilters" && Array.isArray(inner) && "scopedRoutes" in value)
+      return [field, inner.filter((one) => !isJsonObject(one) || one["name"] !== lowerCaseHostName).map(namingRoutes)];
     if (field !== "scopedRoutes" || !isJsonObject(inner)) return [field, namingRoutes(inner)];
     return ["rds", { configSource: inner["rdsConfigSource"] ?? {}, routeConfigName: inner["name"] ?? "" }];
   });

@@ -81,11 +81,11 @@ const scopeFeatures = {
   }),
   scopedRoutesAbove: integer({
     env: "GATEWAY_SCOPED_ROUTES_ABOVE",
-    default: 0,
+    default: 500,
     min: 0,
     max: 0xffff_ffff,
     sentence:
-      "A router's route configuration with more virtual hosts than this, all without wildcards, is sent host by host (SRDS), so that Envoy builds only what changed; 0 for never, as istiod does. Requests must write the host in lower case.",
+      "A router's route configuration with more virtual hosts than this, all without wildcards, is sent host by host (SRDS), so that Envoy builds only what changed; 0 for never, as istiod does. Needs an Envoy with Lua.",
   }),
   scopeGatewayToNamespace: flag({
     env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",

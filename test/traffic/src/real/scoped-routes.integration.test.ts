@@ -28,10 +28,19 @@ const scopes = ["secure.example", "web.example"].map((host) => `http.${ports.htt
 
 for (const form of ["delta", "state of the world"] as const)
   describe(`routes by host over ${form}`, () => {
-    it("answer for their hosts, with a port and without, and nothing else does", async () => {
+    it("answer for their hosts, with a port and without, in capital letters too, and nothing else does", async () => {
       await using gateway = await lab.startGateway(form === "delta");
       for (const host of ["web.example", `web.example:${ports.http}`])
         assert.equal((await http(host)).reply?.version, "v1", host);
+      const inLua = async () =>
+        [...(await gateway.stats(/lua\.(executions|errors)$/))].filter(([, count]) => count > 0);
+      assert.deepEqual(await inLua(), [], "requests in lower case pass no Lua");
+      for (const host of ["WEB.example", `Web.Example:${ports.http}`])
+        assert.equal((await http(host)).reply?.version, "v1", host);
+      assert.deepEqual(
+        (await inLua()).map(([name, count]) => [name.split(".").at(-1), count]),
+        [["executions", 2]],
+      );
       const { status, headers } = await http("secure.example", "/a");
       assert.deepEqual([status, headers.location], [301, "https://secure.example/a"]);
       assert.equal((await http("other.example")).status, 404);

@@ -18,7 +18,7 @@ export const routerRoutes = createContainerGenerator({
   schema: RouteConfigurationSchema,
   before: routeConfigurationHead,
   parts: ({ virtualHosts }) => virtualHosts,
-  behind: routeConfigurationTail,
+  behind: () => routeConfigurationTail(),
   patching: routePatching("router"),
 });
 

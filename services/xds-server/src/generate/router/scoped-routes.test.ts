@@ -4,6 +4,7 @@ import type { Config } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { Core } from "../../app/core.ts";
 import { aConfig, apply, aRouter, aService, namesOf, resourceOf } from "../../testing/mesh.ts";
+import { luaExtension } from "../envoy/filters/lower-case-host.ts";
 
 const router = aRouter("istio-system");
 
@@ -78,10 +79,34 @@ describe("routes of a router by host", () => {
     );
   });
 
+  it("are sent whole to a proxy without Lua, which finds scopes for hosts in capital letters", () => {
+    const core = aScopedMesh(1, gateway, ...two);
+    const without = { ...aRouter("istio-system", {}, "10.0.0.8"), extensions: new Set<string>() };
+    assert.deepEqual(namesOf(core, without, typeUrl.scopedRoute), []);
+    assert.equal(namesOf(core, { ...without, extensions: new Set([luaExtension]) }, typeUrl.scopedRoute).length, 3);
+  });
+
+  it("are sent by default where a route configuration has more than 500", () => {
+    const all = (count: number) =>
+      Array.from({ length: count }, (_, index) => routes(`r${index}`, [`h${index}.example`], String(index)));
+    for (const [count, expected] of [
+      [500, 0],
+      [501, 501],
+    ] as const) {
+      const core = new Core();
+      apply(core, aService("web", "shop"), gateway, ...all(count));
+      assert.equal(namesOf(core, router, typeUrl.scopedRoute).length, expected);
+    }
+  });
+
   for (const { name, above = 1, more } of [
     { name: "where there are no more hosts than the setting allows", above: 3, more: [] },
     { name: "where none is allowed by the setting", above: 0, more: [] },
     { name: "beside a wildcard, which is no key", more: [routes("wide", ["*.example"])] },
+    {
+      name: "where virtual hosts have many domains, each of which would repeat them",
+      more: [routes("alike", ["d", "e", "f", "g"])],
+    },
     {
       name: "under an EnvoyFilter",
       more: [

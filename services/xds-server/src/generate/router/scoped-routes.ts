@@ -5,14 +5,20 @@ import {
   type ScopedRouteConfiguration,
   ScopedRouteConfigurationSchema,
 } from "@flotilla/proto/envoy/config/route/v3/scoped_route_pb";
-import { type Encoded, encodedElement } from "../encode/encoded.ts";
+import { type Encoded, encodedElement, encodedFields } from "../encode/encoded.ts";
 import { createContainerGenerator, sharedSelection } from "../encode/generator.ts";
+import { withoutLowerCaseHost } from "../envoy/filters/lower-case-host.ts";
 import { routeConfigurationHead, routeConfigurationTail } from "../envoy/routes/route-configuration.ts";
 import { type ScopeTarget, scopeTarget, scopeTexts } from "./routes/scoped-hosts.ts";
 import { encodedRouterHost } from "./routes/virtual-host.ts";
 
 /** ScopedRouteConfiguration.route_configuration */
 const routeConfigurationField = 5;
+
+const tail = encodedFields(
+  RouteConfigurationSchema,
+  routeConfigurationTail({ typedPerFilterConfig: withoutLowerCaseHost }),
+);
 
 interface ScopeInputs {
   readonly name: string;
@@ -42,7 +48,7 @@ export const routerScopedRoutes = createContainerGenerator<ScopeInputs, ScopedRo
     encodedElement(routeConfigurationField, RouteConfigurationSchema, [
       routeConfigurationHead({ name }),
       virtualHost.bytes,
-      routeConfigurationTail(),
+      tail,
     ]),
   ],
 });

@@ -33,7 +33,7 @@ export const sidecarRoutes = createContainerGenerator({
   schema: RouteConfigurationSchema,
   before: routeConfigurationHead,
   parts: ({ virtualHosts, fallback }) => (fallback === undefined ? virtualHosts : [...virtualHosts, fallback]),
-  behind: routeConfigurationTail,
+  behind: () => routeConfigurationTail(),
   patching: routePatching("sidecar"),
 });
 

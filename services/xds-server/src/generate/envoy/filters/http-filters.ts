@@ -19,6 +19,8 @@ import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 /** What decides which filters a connection manager has. */
 export interface HttpFilterChoice {
   readonly direction: "inbound" | "outbound";
+  /** Placed before all others. */
+  readonly first?: readonly HttpFilter[];
   readonly suppressesEnvoyHeaders: boolean;
   /** Metadata of the workload is for the mesh only. */
   readonly staysInMesh: boolean;
@@ -33,6 +35,7 @@ export interface HttpFilterChoice {
 
 export function httpFilters({
   direction,
+  first = [],
   suppressesEnvoyHeaders: suppresses,
   staysInMesh,
   peerMetadata: exchanges,
@@ -42,6 +45,7 @@ export function httpFilters({
   late,
 }: HttpFilterChoice): HttpFilter[] {
   return [
+    ...first,
     ...(exchanges ? [peerMetadata[staysInMesh && direction === "outbound" ? "outboundInMesh" : direction]] : []),
     ...early,
     ...(web ? [grpcWeb] : []),

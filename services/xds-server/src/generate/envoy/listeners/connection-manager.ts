@@ -15,6 +15,7 @@ import { parseDuration, zeroDuration } from "../duration.ts";
 import { endpointPicker } from "../filters/endpoint-picker.ts";
 import { httpPolicyFilters, type PolicyFilters } from "../filters/extension-filters.ts";
 import { httpFilters } from "../filters/http-filters.ts";
+import { lowerCaseHost } from "../filters/lower-case-host.ts";
 import { buildTracing } from "../filters/tracing.ts";
 import { headerCase } from "../header-case.ts";
 import type { ListenerTraits } from "./listener-traits.ts";
@@ -73,6 +74,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     routeSpecifier: routeSpecifier(routes),
     httpFilters: httpFilters({
       direction,
+      first: isScoped(routes) ? [lowerCaseHost] : [],
       suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
       staysInMesh: staysInMesh(traits.headers),
       peerMetadata: traits.httpMetadata,
@@ -129,7 +131,11 @@ function requestId(useRequestIdForTraceSampling: boolean): Any {
 function routeSpecifier(routes: ConnectionManagerInputs["routes"]) {
   if (typeof routes === "string")
     return { case: "rds" as const, value: { routeConfigName: routes, configSource: fromAds } };
-  return "scoped" in routes ? bySrds(routes) : { case: "routeConfig" as const, value: routes };
+  return isScoped(routes) ? bySrds(routes) : { case: "routeConfig" as const, value: routes };
+}
+
+function isScoped(routes: ConnectionManagerInputs["routes"]): routes is ScopedRoutes {
+  return typeof routes !== "string" && "scoped" in routes;
 }
 
 const fromAds = {

@@ -1,6 +1,6 @@
 /** The name of a route configuration, what stands around its virtual hosts, and the domains that a virtual host answers to. */
 import { isIpAddress, isIpv6 } from "@flotilla/model";
-import { create } from "@flotilla/proto";
+import { type Any, create } from "@flotilla/proto";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 
 export const maxDirectResponseBodyBytes = 1_048_576;
@@ -14,8 +14,9 @@ export function routeConfigurationHead({ name }: { readonly name: string }) {
 }
 
 /** The fields behind the virtual hosts. Clusters may come later than the routes to them. */
-export function routeConfigurationTail() {
+export function routeConfigurationTail(more: { readonly typedPerFilterConfig?: Readonly<Record<string, Any>> } = {}) {
   return create(RouteConfigurationSchema, {
+    ...more,
     validateClusters: false,
     maxDirectResponseBodySizeBytes: maxDirectResponseBodyBytes,
     ignorePortInHostMatching: true,

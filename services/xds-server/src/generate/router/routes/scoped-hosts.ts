@@ -9,6 +9,7 @@ import { type TextOf, textCodec } from "@flotilla/model";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import type { Target } from "../../encode/generator.ts";
+import { luaExtension } from "../../envoy/filters/lower-case-host.ts";
 import { routePatching } from "../../select/patching.ts";
 import { type RouterHostText, routerHost, routerHostPlan } from "./virtual-host-plan.ts";
 
@@ -34,19 +35,23 @@ const patching = routePatching("scoped router");
 /** Undefined: every route configuration is sent whole. The largest of those that can be cut. */
 export const scopedRouteName = query<string | undefined>("scoped-route-name", (view) => {
   let most = view.feature("scopedRoutesAbove");
-  if (most === 0) return undefined;
+  if (most === 0 || !view.proxy.supports(luaExtension)) return undefined;
   let found: string | undefined;
   for (const name of view.read(mergedGateways).routes.keys()) {
     const hosts = view.read(routerHostPlan, name);
-    if (hosts.length <= most || !hosts.every(isKey) || patching.changes(view, name) !== undefined) continue;
+    if (hosts.length <= most || !canBeScopes(hosts) || patching.changes(view, name) !== undefined) continue;
     [most, found] = [hosts.length, name];
   }
   return found;
 });
 
-/** Neither wildcards, nor IPv6 addresses, which hold the colon that ends the host. */
-function isKey(text: RouterHostText): boolean {
-  return routerHost.read(text).domains.every((domain) => !/^[*[]/.test(domain));
+/** A virtual host is sent once for each of its domains. */
+const maxDomainsPerHost = 2;
+
+/** Neither wildcards, nor IPv6 addresses, which hold the colon that ends the host; and not many times as many bytes as in one message. */
+function canBeScopes(hosts: readonly RouterHostText[]): boolean {
+  const domains = hosts.flatMap((text) => routerHost.read(text).domains);
+  return domains.length <= hosts.length * maxDomainsPerHost && domains.every((domain) => !/^[*[]/.test(domain));
 }
 
 export const scopeTexts = query<readonly ScopeText[]>("scope-texts", (view) => {

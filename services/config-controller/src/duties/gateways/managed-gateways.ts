@@ -176,7 +176,16 @@ export class ManagedGateways {
     const namespace = this.#state.namespace(gateway.metadata.namespace);
     const config = this.#options.injection();
     const objectsOfProxies = this.#options.proxyConfigs();
-    const of = [gateway, rules, mesh, namespace, config, ...otherListeners, ...overlays, ...objectsOfProxies];
+    const of = [
+      wantedText(gateway),
+      rules,
+      mesh,
+      namespace,
+      config,
+      ...otherListeners,
+      ...overlays,
+      ...objectsOfProxies,
+    ];
     const key = `${gateway.metadata.namespace}/${gateway.metadata.name}`;
     const last = this.#rendered.get(key);
     if (last?.of.length === of.length && of.every((one, index) => one === last.of[index])) return last.objects;
@@ -239,4 +248,10 @@ function proxyConfigOfGateway({ metadata }: GatewayObject, mesh: Json, objects: 
   const labels = { "gateway.networking.k8s.io/gateway-name": name };
   const layers = proxyConfigLayers(objects, { rootNamespace: String(mesh["rootNamespace"] ?? ""), namespace, labels });
   return effectiveProxyConfig((mesh["defaultConfig"] ?? {}) as JsonObject, layers);
+}
+
+/** A Gateway without its status and what each write of that changes: every route that attaches is counted there. */
+function wantedText({ metadata, spec }: GatewayObject): string {
+  const without = ["resourceVersion", "managedFields"];
+  return JSON.stringify([Object.entries(metadata).filter(([field]) => !without.includes(field)), spec]);
 }

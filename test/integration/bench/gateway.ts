@@ -2,7 +2,10 @@
  * `pnpm bench:gateway --definitions DIRECTORY [--routes N] [--churn N] [--many N] [--scoped N]`: a Gateway of the Gateway API on a real kube-apiserver with a
  * real Envoy. Routes applied at once until every status is right; a changed route until Envoy answers by it, idle and while others
  * change; routes one by one under load. DIRECTORY has the Gateway API's definitions. Everything shares the machine: the CPU of the
- * services stands apart. `--scoped`: GATEWAY_SCOPED_ROUTES_ABOVE.
+ * services stands apart. `--scoped`: GATEWAY_SCOPED_ROUTES_ABOVE, as it is by default unless given.
+ *
+ * Others change at the rate of gateway-api-bench v2 (tests/route-load.sh: one route of 5,000 each second, one workload each two seconds),
+ * and then as fast as two clients can.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -13,7 +16,15 @@ import { envoyBootstrap, startEchoServer, startEnvoy } from "@flotilla/dataplane
 import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { delay, until } from "@flotilla/runtime";
 import { findServer, freePort, freePorts } from "@flotilla/servers";
-import { changeRoute, createGateway, createRoutes, defineKinds, namespace, SeenStatuses } from "./gateway/cluster.ts";
+import {
+  changeEndpoints,
+  changeRoute,
+  createGateway,
+  createRoutes,
+  defineKinds,
+  namespace,
+  SeenStatuses,
+} from "./gateway/cluster.ts";
 import { seenAt, startLoad } from "./gateway/requests.ts";
 
 const { values } = parseArgs({
@@ -23,7 +34,7 @@ const { values } = parseArgs({
     churn: { type: "string", default: "5000" },
     many: { type: "string", default: "3000" },
     changes: { type: "string", default: "40" },
-    scoped: { type: "string", default: "0" },
+    scoped: { type: "string" },
   },
 });
 const [routes, churn, many, changes] = [values.routes, values.churn, values.many, values.changes].map(Number) as [
@@ -50,10 +61,12 @@ const seen = owned.use(new SeenStatuses(api));
 await until(() => seen.attached === 0, { withinMs: 60_000, what: "the Gateway's status" });
 
 const [probe, attachedBefore] = ["probe", 1];
-let revision = 0;
+let [revision, newRoutes] = [0, 0];
 await createRoutes(api, [probe]);
 {
   await using _alone = await startGateway();
+  // Code that is not compiled yet takes most of their time.
+  print("the first changes after the start, no other route, p50, p90, max, ms", await changed(changes));
   print("changed route → Envoy, idle, no other route, p50, p90, max, ms", await changed(changes));
 }
 await applyAtOnce();
@@ -73,7 +86,7 @@ async function startPlane(): Promise<ControlPlane> {
   const mesh = join(workDir, "mesh-config.yaml");
   writeFileSync(mesh, "enableAutoMtls: false\n");
   const given = { CLUSTER_KUBECONFIG: server?.kubeconfig ?? "", POD_NAMESPACE: "istio-system", LOG_LEVEL: "warn" };
-  const scoped = { GATEWAY_SCOPED_ROUTES_ABOVE: values.scoped };
+  const scoped = values.scoped === undefined ? {} : { GATEWAY_SCOPED_ROUTES_ABOVE: values.scoped };
   const started = await startControlPlane({
     options: {
       ...{ embedded: false, config: undefined, mesh, networks: undefined, workDir },
@@ -144,8 +157,26 @@ async function changed(count: number): Promise<string> {
     took.push((await looking) - takenMs);
     await delay(100);
   }
-  took.sort((a, b) => a - b);
-  return [0.5, 0.9, 1].map((q) => Math.round(took[Math.min(count - 1, Math.floor(count * q))] ?? 0)).join(", ");
+  return quantiles(took);
+}
+
+/** The same for routes that are new. */
+async function added(count: number): Promise<string> {
+  const took: number[] = [];
+  for (let turn = 0; turn < count; turn++) {
+    const name = `new-${++newRoutes}`;
+    await createRoutes(api, [name]);
+    const takenMs = performance.now();
+    took.push((await seenAt(listenPort, `${name}.example`, 0)) - takenMs);
+    await delay(100);
+  }
+  return quantiles(took);
+}
+
+function quantiles(took: readonly number[]): string {
+  const sorted = took.toSorted((a, b) => a - b);
+  const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
+  return [0.5, 0.9, 1].map((q) => Math.round(at(q))).join(", ");
 }
 
 async function whileOthersChange(): Promise<void> {
@@ -159,20 +190,49 @@ async function whileOthersChange(): Promise<void> {
     what: "all routes to be accepted",
   });
   print(`changed route → Envoy, idle, ${routes + churn} routes, p50, p90, max, ms`, await changed(changes));
+  await measureWhile("others change at the published rate, one route a second", publishedRate(others));
+  await measureWhile("two clients change others without a pause", asFastAsPossible(others));
+}
+
+/** `change` changes others until its signal fires; resolves to how many. */
+async function measureWhile(name: string, change: (stop: AbortSignal) => Promise<number>): Promise<void> {
   const stop = new AbortController();
-  let made = 0;
   const startMs = performance.now();
-  const churning = [0, 1].map(async (lane) => {
-    for (let at = lane; !stop.signal.aborted; at += 2, made++)
-      await changeRoute(api, others[at % others.length] ?? "", made + 1);
-  });
-  print("the same while others change", await changed(changes));
+  const changing = change(stop.signal);
+  print(`changed route → Envoy while ${name}, p50, p90, max, ms`, await changed(changes * 3));
+  print(`new route → Envoy while ${name}, p50, p90, max, ms`, await added(changes));
   stop.abort();
-  await Promise.all(churning);
+  const made = await changing;
   print(
     "changes of the others, a second; of how many",
-    `${Math.round((made / (performance.now() - startMs)) * 1000)}; ${churn}`,
+    `${round((made / (performance.now() - startMs)) * 1000)}; ${churn}`,
   );
+}
+
+/** A random route each second and the endpoints of a service each two seconds, spread as gateway-api-bench spreads them. */
+function publishedRate(others: readonly string[]): (stop: AbortSignal) => Promise<number> {
+  const spread = (everyMs: number) => everyMs * (0.8 + Math.random() * 0.4);
+  return async (stop) => {
+    let made = 0;
+    const routesChange = (async () => {
+      for (; !stop.aborted; await delay(spread(1_000), stop))
+        await changeRoute(api, others[Math.floor(Math.random() * others.length)] ?? "", ++made);
+    })();
+    for (let turn = 0; !stop.aborted; await delay(spread(2_000), stop)) await changeEndpoints(api, ++turn);
+    await routesChange;
+    return made;
+  };
+}
+
+function asFastAsPossible(others: readonly string[]): (stop: AbortSignal) => Promise<number> {
+  return async (stop) => {
+    let made = 0;
+    const lane = async (first: number) => {
+      for (let at = first; !stop.aborted; at += 2) await changeRoute(api, others[at % others.length] ?? "", ++made);
+    };
+    await Promise.all([lane(0), lane(1)]);
+    return made;
+  };
 }
 
 async function oneByOne(): Promise<void> {

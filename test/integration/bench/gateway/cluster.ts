@@ -43,10 +43,29 @@ export async function createGateway(api: KubeApi, listenPort: number, backendPor
       endpoints: [{ address: "127.0.0.1", ports: { http: backendPort } }],
     },
   } as KubeObject);
+  await api.create(serviceEntries, otherService(0));
   await api.create(`${home}/gateways`, {
     ...{ apiVersion: `${group}/v1`, kind: "Gateway", metadata: { name: "edge" } },
     spec: { gatewayClassName: "istio", listeners: [{ name: "http", port: listenPort, protocol: "HTTP" }] },
   } as KubeObject);
+}
+
+/** A service that no route leads to; `turn` moves its endpoint. */
+function otherService(turn: number, resourceVersion?: string): KubeObject {
+  return {
+    ...{ apiVersion: "networking.istio.io/v1", kind: "ServiceEntry" },
+    metadata: { name: "other", namespace, ...(resourceVersion !== undefined && { resourceVersion }) },
+    spec: {
+      ...{ hosts: ["other.example"], location: "MESH_INTERNAL", resolution: "STATIC" },
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+      endpoints: [{ address: `192.0.2.${(turn % 200) + 1}` }],
+    },
+  } as KubeObject;
+}
+
+export async function changeEndpoints(api: KubeApi, turn: number): Promise<void> {
+  const path = `${serviceEntries}/other`;
+  await api.replace(path, otherService(turn, (await api.metadata(path))?.metadata.resourceVersion));
 }
 
 /** `revision` is a header of its answers. */

@@ -17,10 +17,21 @@ export {
   readSotwRequest,
   type SotwRequest,
 } from "./request.ts";
-export { type Resource, type ResourceSet, ResourceSlice, rulesOf, SlicedResources } from "./resource-set.ts";
+export {
+  type NameSet,
+  type NameSetKey,
+  nameSet,
+  namesOfKey,
+  type Resource,
+  type ResourceSet,
+  ResourceSlice,
+  rulesOf,
+  SlicedResources,
+  sameNames,
+} from "./resource-set.ts";
 export { Identities, Interner, SharedStates } from "./sharing.ts";
 export type { Turn, TurnMessage, TurnOptions } from "./stream-state.ts";
 export { newStream } from "./stream-state.ts";
 export type { Due, Effect, Rejection, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
 export { isAnswer } from "./stream-types.ts";
-export { type NameSet, type NameSetKey, nameSet, namesOfKey, type Subscription, sameNames } from "./subscription.ts";
+export type { Subscription } from "./subscription.ts";

@@ -11,8 +11,7 @@ import { isEdsCluster } from "./eds-cluster.ts";
 import type { Bodies, MessageBody } from "./message-body.ts";
 import { effectiveSet, type Form, plan } from "./plan.ts";
 import { receive } from "./receive.ts";
-import type { ResourceSet } from "./resource-set.ts";
-import { rulesOf } from "./resource-set.ts";
+import { type NameSet, noNames, type ResourceSet, rulesOf } from "./resource-set.ts";
 import {
   isAnswer,
   markStale,
@@ -24,7 +23,7 @@ import {
   type TypeState,
   withType,
 } from "./stream-types.ts";
-import { type NameSet, noNames, type Subscription, wants } from "./subscription.ts";
+import { type Subscription, wants } from "./subscription.ts";
 
 export const newStream: StreamState = {
   types: new Map(),

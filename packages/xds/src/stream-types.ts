@@ -1,8 +1,8 @@
 /** The state of a stream, what happens to it, and what it has to send. */
 import type { MessageBody } from "./message-body.ts";
 import type { ClientRequest } from "./request.ts";
-import type { ResourceSet } from "./resource-set.ts";
-import { joinedNames, type Names, noNames, type Subscription } from "./subscription.ts";
+import { joinedNames, type Names, noNames, type ResourceSet } from "./resource-set.ts";
+import type { Subscription } from "./subscription.ts";
 
 export interface StreamState {
   readonly types: ReadonlyMap<string, TypeState>;

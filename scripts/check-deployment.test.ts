@@ -107,7 +107,7 @@ const cases: readonly {
   {
     name: "a Prometheus that everybody on the network sees",
     file: "docker-compose.yml",
-    change: ['ports: ["127.0.0.1:$', 'ports: ["0.0.0.0:$'],
+    change: ["127.0.0.1:${FLOTILLA_PROMETHEUS_PORT", "0.0.0.0:${FLOTILLA_PROMETHEUS_PORT"],
     problem: /is published beyond this host/,
   },
   {

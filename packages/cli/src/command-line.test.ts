@@ -32,7 +32,7 @@ describe("flotilla", () => {
     { args: ["get", "virtualservce"], says: ["[CLI_USAGE]", "virtualservce"] },
     { args: ["ca"], says: ["Usage: flotilla ca COMMAND"] },
     { args: ["ca", "rotat"], says: ["Did you mean rotate?"] },
-    { args: ["up", "--xds-port", "70000"], says: ["--xds-port", "from 1 to 65526"] },
+    { args: ["up", "--xds-port", "70000"], says: ["--xds-port", "from 1 to 65524"] },
     { args: ["up", "--config", "/nowhere/mesh"], says: ["There is no directory /nowhere/mesh"] },
     { args: ["serve", "--env-file", "/nowhere/env"], says: ["There is no file /nowhere/env"] },
     { args: ["wait"], says: ["KIND/NAME.NAMESPACE"] },

@@ -17,21 +17,9 @@ export {
   readSotwRequest,
   type SotwRequest,
 } from "./request.ts";
-export {
-  type NameSet,
-  type NameSetKey,
-  nameSet,
-  namesOfKey,
-  type Resource,
-  type ResourceSet,
-  ResourceSlice,
-  rulesOf,
-  SlicedResources,
-  sameNames,
-} from "./resource-set.ts";
+export { type Resource, type ResourceSet, ResourceSlice, rulesOf, SlicedResources } from "./resource-set.ts";
 export { Identities, Interner, SharedStates } from "./sharing.ts";
 export type { Turn, TurnMessage, TurnOptions } from "./stream-state.ts";
 export { newStream } from "./stream-state.ts";
-export type { Due, Effect, Rejection, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
-export { isAnswer } from "./stream-types.ts";
-export type { Subscription } from "./subscription.ts";
+export type { Due, Effect, Rejection, StreamEvent, StreamState, Subscription, TypeState } from "./stream-types.ts";
+export { isAnswer, type NameSet, type NameSetKey, nameSet, namesOfKey, sameNames } from "./stream-types.ts";

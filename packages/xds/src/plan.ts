@@ -6,8 +6,8 @@ import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
 import { absentResource, type Bodies, type MessageBody } from "./message-body.ts";
 import { diffVersions, type Resource, type ResourceSet, resourcesFor, rulesOf } from "./resource-set.ts";
-import { isAnswer, type StreamState, type TypeState } from "./stream-types.ts";
-import { type Subscription, wants } from "./subscription.ts";
+import { isAnswer, type StreamState, type Subscription, type TypeState } from "./stream-types.ts";
+import { wants } from "./subscription.ts";
 
 export type Form = "sotw" | "delta";
 

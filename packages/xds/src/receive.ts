@@ -14,16 +14,11 @@ import {
   type Rejection,
   type Step,
   type StreamState,
+  type Subscription,
   type TypeState,
   withType,
 } from "./stream-types.ts";
-import {
-  deltaSubscription,
-  type Subscription,
-  type SubscriptionChange,
-  sameSubscription,
-  sotwSubscription,
-} from "./subscription.ts";
+import { deltaSubscription, type SubscriptionChange, sameSubscription, sotwSubscription } from "./subscription.ts";
 
 export function receive(state: StreamState, request: ClientRequest): Step {
   const { typeUrl, nonce, error } = request;

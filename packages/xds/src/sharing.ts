@@ -5,10 +5,9 @@
 
 import type { Form } from "./plan.ts";
 import { type ClientRequest, isDelta } from "./request.ts";
-import type { NameSet, ResourceSet } from "./resource-set.ts";
+import type { ResourceSet } from "./resource-set.ts";
 import { step, type Turn, type TurnOptions, takeTurn, withInternedNames } from "./stream-state.ts";
-import type { Step, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
-import type { Subscription } from "./subscription.ts";
+import type { NameSet, Step, StreamEvent, StreamState, Subscription, TypeState } from "./stream-types.ts";
 
 interface TakenStep {
   readonly event: StreamEvent;

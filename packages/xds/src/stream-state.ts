@@ -11,19 +11,22 @@ import { isEdsCluster } from "./eds-cluster.ts";
 import type { Bodies, MessageBody } from "./message-body.ts";
 import { effectiveSet, type Form, plan } from "./plan.ts";
 import { receive } from "./receive.ts";
-import { type NameSet, noNames, type ResourceSet, rulesOf } from "./resource-set.ts";
+import { type ResourceSet, rulesOf } from "./resource-set.ts";
 import {
   isAnswer,
   markStale,
+  type NameSet,
+  noNames,
   nothing,
   push,
   type Step,
   type StreamEvent,
   type StreamState,
+  type Subscription,
   type TypeState,
   withType,
 } from "./stream-types.ts";
-import { type Subscription, wants } from "./subscription.ts";
+import { wants } from "./subscription.ts";
 
 export const newStream: StreamState = {
   types: new Map(),

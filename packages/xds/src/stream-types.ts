@@ -1,8 +1,131 @@
-/** The state of a stream, what happens to it, and what it has to send. */
+/** The state of a stream, what happens to it, and what it has to send; the sets of names that its client asks for. */
 import type { MessageBody } from "./message-body.ts";
 import type { ClientRequest } from "./request.ts";
-import { joinedNames, type Names, noNames, type ResourceSet } from "./resource-set.ts";
-import type { Subscription } from "./subscription.ts";
+import type { ResourceSet } from "./resource-set.ts";
+
+/** Reading a set of names; every Set of them is one. */
+export interface Names extends Iterable<string> {
+  readonly size: number;
+  has(name: string): boolean;
+}
+
+/**
+ * The first `size` names of a table, in the order in which they were added; others may add names to the table, after these. Envoy subscribes
+ * to thousands of certificates one request at a time: a copy of the set for each request would be half a gigabyte of garbage for 2,000.
+ */
+class AddedNames implements Names {
+  readonly size: number;
+  readonly #places: Map<string, number>;
+
+  constructor(places: Map<string, number> = new Map()) {
+    this.#places = places;
+    this.size = places.size;
+  }
+  has(name: string): boolean {
+    return (this.#places.get(name) ?? this.size) < this.size;
+  }
+
+  *[Symbol.iterator](): Iterator<string> {
+    let left = this.size;
+    for (const name of this.#places.keys()) {
+      if (left-- === 0) return;
+      yield name;
+    }
+  }
+
+  /** The same set where it has all of them. */
+  with(more: Iterable<string>): AddedNames {
+    let grown: Map<string, number> | undefined;
+    for (const name of more) {
+      if (this.has(name)) continue;
+      // Another set has grown out of this one already: its names are not those of this one.
+      grown ??=
+        this.#places.size === this.size ? this.#places : new Map([...this].map((known, place) => [known, place]));
+      if (!grown.has(name)) grown.set(name, grown.size);
+    }
+    return grown === undefined ? this : new AddedNames(grown);
+  }
+}
+
+/** Names of both, those of `before` first. */
+export function joinedNames(before: Names, more: Names): Names {
+  if (more.size === 0) return before;
+  if (before.size === 0) return more;
+  return (before instanceof AddedNames ? before : new AddedNames().with(before)).with(more);
+}
+
+declare const brand: unique symbol;
+
+/** The sorted names, joined by newlines (no resource name holds one); equal sets have equal keys. */
+export type NameSetKey = string & { readonly [brand]: "NameSetKey" };
+
+/** What is wanted of a type by name. */
+export interface NameSet extends Names {
+  /** Made when it is first asked for, as the order is: both cost as much as there are names. */
+  readonly key: NameSetKey;
+  /** In code unit order. */
+  [Symbol.iterator](): Iterator<string>;
+  /** The identical set where it has all of them. */
+  with(more: Iterable<string>): NameSet;
+}
+
+class SortedNames implements NameSet {
+  readonly size: number;
+  readonly #names: AddedNames;
+  #sorted: readonly string[] | undefined;
+  #key: NameSetKey | undefined;
+
+  constructor(names: AddedNames) {
+    this.#names = names;
+    this.size = names.size;
+  }
+
+  get key(): NameSetKey {
+    this.#key ??= this.#inOrder().join("\n") as NameSetKey;
+    return this.#key;
+  }
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+  with(more: Iterable<string>): NameSet {
+    const names = this.#names.with(withoutEmpty(more));
+    return names === this.#names ? this : new SortedNames(names);
+  }
+  [Symbol.iterator](): Iterator<string> {
+    return this.#inOrder()[Symbol.iterator]();
+  }
+
+  #inOrder(): readonly string[] {
+    this.#sorted ??= [...this.#names].sort();
+    return this.#sorted;
+  }
+}
+
+function withoutEmpty(names: Iterable<string>): readonly string[] {
+  return [...names].filter((name) => name !== "");
+}
+
+/** The set of `names`; empty ones are left out. */
+export function nameSet(names: Iterable<string>): NameSet {
+  return new SortedNames(new AddedNames().with(withoutEmpty(names)));
+}
+
+export function sameNames(a: NameSet | undefined, b: NameSet | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.size === b.size && a.key === b.key);
+}
+
+/** In code unit order. */
+export function namesOfKey(key: NameSetKey): readonly string[] {
+  return key === "" ? [] : key.split("\n");
+}
+
+export const noNames: NameSet = nameSet([]);
+
+export interface Subscription {
+  readonly wildcard: boolean;
+  /** Names asked for explicitly, beside or instead of the wildcard. */
+  readonly names: NameSet;
+}
 
 export interface StreamState {
   readonly types: ReadonlyMap<string, TypeState>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "@flotilla/proto/testing";
-import { joinedNames, nameSet, namesOfKey, noNames, sameNames } from "./resource-set.ts";
+import { joinedNames, nameSet, namesOfKey, noNames, sameNames } from "./stream-types.ts";
 
 describe("sets of names", () => {
   it("are equal by what they hold, in whatever order it came", () => {

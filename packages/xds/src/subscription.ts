@@ -1,11 +1,6 @@
 /** What a client wants of one type, and how requests of both forms change it. Pure. */
-import { type NameSet, type Names, nameSet, noNames, rulesOf, sameNames } from "./resource-set.ts";
-
-export interface Subscription {
-  readonly wildcard: boolean;
-  /** Names asked for explicitly, beside or instead of the wildcard. */
-  readonly names: NameSet;
-}
+import { rulesOf } from "./resource-set.ts";
+import { type NameSet, type Names, nameSet, noNames, type Subscription, sameNames } from "./stream-types.ts";
 
 export interface SubscriptionChange {
   readonly next: Subscription;

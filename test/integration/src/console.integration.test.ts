@@ -301,7 +301,7 @@ describe("the console", { timeout: 300_000 }, () => {
     await until(() => stateEvents().some(({ state }: { state: string }) => state === "away"), soon("it to be away"));
     const isBack = async () => (await reader.get("/api/v1/overview")).body.proxies.total >= 2;
     await until(isBack, soon("it to be back"));
-    assert.ok(stateEvents().some(({ state }: { state: string }) => state === "ready"));
+    await until(() => stateEvents().at(-1)?.state === "ready", soon("the event that it is back"));
     assert.notEqual(plane.services.find(({ name }) => name === "xds-server")?.pid, pid);
   });
 });

@@ -39,7 +39,7 @@ const cases: readonly Case[] = [
     args: () => ["up", "--env-file", "/no/such.env"],
     line: () => /--env-file.*\/no\/such\.env/,
   },
-  { name: "a port out of range", args: () => ["up", "--xds-port", "70000"], line: () => /--xds-port.*70000.*65526/ },
+  { name: "a port out of range", args: () => ["up", "--xds-port", "70000"], line: () => /--xds-port.*70000.*65524/ },
   {
     name: "replicas of a service that does not exist",
     args: () => ["up", "--replicas", "envoy=2"],

@@ -133,7 +133,7 @@ describe("a supervised control plane with replicas", () => {
 
   it("stops in order on SIGTERM, with exit code 0, and leaves nothing", async () => {
     const pids = allPids(plane.workDir);
-    assert.equal(pids.length, 8);
+    assert.equal(pids.length, 9);
     plane.child.kill("SIGTERM");
     assert.equal(await plane.ended, 0);
     assert.deepEqual(pids.filter(isAlive), []);

@@ -25,10 +25,7 @@ export const connection = {
     group: where,
   },
   context: {
-    ...text(
-      "--context <CONTEXT>",
-      "control plane in a cluster: context of a kubeconfig, its pods reached by port-forward",
-    ),
+    ...text("--context <CONTEXT>", "control plane in a cluster: context of a kubeconfig"),
     group: where,
   },
   kubeconfig: {

@@ -1,19 +1,7 @@
 /** Commands for whoever looks for a fault, and for shells. */
 import { services } from "../layout.ts";
 import { define } from "../parse/definition.ts";
-import {
-  any,
-  choice,
-  count,
-  duration,
-  existing,
-  flag,
-  optionalDuration,
-  path,
-  required,
-  text,
-  textOr,
-} from "../parse/option-kinds.ts";
+import { any, choice, count, duration, flag, optionalDuration, path, required, textOr } from "../parse/option-kinds.ts";
 import { connection, output, workDir } from "./option-groups.ts";
 
 const group = "State of the mesh:";
@@ -32,8 +20,8 @@ export const logs = define({
     since: optionalDuration("--since <DURATION>", "only lines that are younger"),
     output: choice("-o, --output <FORMAT>", "lines for people, or as they were written", ["text", "json"]),
     compose: flag("--compose", "of the containers of Docker Compose"),
-    context: text("--context <CONTEXT>", "of the pods of a cluster: context of a kubeconfig"),
-    kubeconfig: existing("--kubeconfig <FILE>", "kubeconfig; else KUBECONFIG or ~/.kube/config", "file"),
+    context: connection.context,
+    kubeconfig: connection.kubeconfig,
     namespace: textOr("-n, --namespace <NAMESPACE>", "namespace of the control plane in the cluster", "istio-system"),
     workDir,
   },

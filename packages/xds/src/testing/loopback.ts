@@ -12,10 +12,10 @@ import { encodeDeltaBody, encodeDeltaTail, encodeSotwBody, encodeSotwTail } from
 import type { ClientRequest } from "../request.ts";
 import { readDeltaRequest, readSotwRequest } from "../request.ts";
 import type { ResourceSet } from "../resource-set.ts";
-import { type NameSetKey, nameSet, namesOfKey } from "../resource-set.ts";
 import { SharedStates } from "../sharing.ts";
 import { newStream } from "../stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "../stream-types.ts";
+import { type NameSetKey, nameSet, namesOfKey } from "../stream-types.ts";
 
 export interface LoopbackOptions {
   readonly client: ClientState;

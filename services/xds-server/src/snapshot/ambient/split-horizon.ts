@@ -28,14 +28,14 @@ const scopeRules = query<readonly ScopeRule[]>(
 );
 
 /** A Service of Kubernetes that callers of other networks know; ServiceEntries are of one network each. */
-export function isGlobal(view: View, { registry, labels, namespace }: Service): boolean {
+function isGlobal(view: View, { registry, labels, namespace }: Service): boolean {
   if (registry !== "Kubernetes" || !view.feature("ambientMultiNetwork")) return false;
   const home = view.config("Namespace", "", namespace);
   return isGlobalService(view.read(scopeRules), labels, home?.labels);
 }
 
 /** Names of those whose workloads elsewhere are called through gateways. */
-export const globalServices = query<readonly ServiceText[]>("global-services", (view) => {
+const globalServices = query<readonly ServiceText[]>("global-services", (view) => {
   if (!view.feature("ambientMultiNetwork")) return [];
   return view.serviceNames.flatMap((name) => {
     const service = serviceIn(view, name.namespace, name.hostname);

@@ -137,7 +137,7 @@ describe("a service that was taken over", () => {
       socket.on("data", (data) => (text += String(data))).on("error", () => undefined);
       socket.once("close", () => resolve(text));
     });
-    // Whoever speaks the protocol without the client is refused before it is known.
+    // A client of its own making is refused before it is known.
     socket.write(`CONNECT {"verbose":false}\r\nPUB a ${tooLarge.length}\r\n`);
     assert.match(await closed, /-ERR/);
     await othersGoOn("after a large message");

@@ -6,7 +6,7 @@ import { loadavg } from "node:os";
 import type { Page } from "playwright-core";
 import { builtPage } from "../src/built-page.ts";
 import { launchChromium, openPage, signIn } from "../src/testing/browser.ts";
-import { sampleMesh } from "../src/testing/sample-mesh.ts";
+import { namespaces, sampleMesh } from "../src/testing/sample-mesh.ts";
 import { serveSample } from "../src/testing/sample-server.ts";
 
 const tries = 10;
@@ -24,19 +24,7 @@ for (const path of ["/", "/proxies", "/objects", "/changes"])
 
 await page.goto(`${server.url}/proxies`);
 await page.locator("tbody tr").first().waitFor();
-// Each time another one: what was shown before is shown at once.
-const namespaces = [
-  "shop",
-  "payments",
-  "search",
-  "accounts",
-  "media",
-  "platform",
-  "edge",
-  "analytics",
-  "mail",
-  "batch",
-];
+// Each time another namespace: what was shown before is shown at once.
 const filter = summary(await repeated((at) => filtered(page, namespaces[at] ?? "")));
 await page.goto(`${server.url}/proxies`);
 await page.locator("tbody tr").first().waitFor();

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { builtPage } from "./built-page.ts";
-import { accessibilityProblems } from "./testing/accessibility.ts";
-import { launchChromium, openPage, signIn, skipWithoutChromium } from "./testing/browser.ts";
+import { accessibilityProblems, launchChromium, openPage, signIn, skipWithoutChromium } from "./testing/browser.ts";
 import { ago, proxyName, type SampleMesh, sampleMesh } from "./testing/sample-mesh.ts";
 import { type SampleServer, serveSample } from "./testing/sample-server.ts";
 

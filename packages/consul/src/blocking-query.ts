@@ -10,7 +10,6 @@ export interface BlockingQueryOptions {
   /** Resolves to undefined when it was cut short on purpose: the same question is asked again. */
   readonly ask: (index: number) => Promise<ConsulAnswer | undefined>;
   readonly onFailure: (error: unknown) => void;
-  readonly onAnswer: () => void;
   /** The least time between two answers, spread over its upper half: a service that flaps is not asked without end. */
   readonly pauseMs: number;
   readonly random: () => number;
@@ -18,7 +17,7 @@ export interface BlockingQueryOptions {
 
 /** Yields answers that may be new; ends when `stop` fires. */
 export async function* blockingQuery(
-  { ask, onFailure, onAnswer, pauseMs, random }: BlockingQueryOptions,
+  { ask, onFailure, pauseMs, random }: BlockingQueryOptions,
   stop: AbortSignal,
 ): AsyncGenerator<unknown, void, undefined> {
   let index = 0;
@@ -36,7 +35,6 @@ export async function* blockingQuery(
       continue;
     }
     waits = backoff({ firstMs: 100, maxMs: 10_000, random });
-    onAnswer();
     if (answer === undefined) continue;
     const isNews = index === 0 || answer.index !== index;
     index = answer.index < index ? 0 : Math.max(answer.index, 1);

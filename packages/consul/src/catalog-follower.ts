@@ -40,10 +40,18 @@ export interface CatalogFollowerOptions {
   readonly onState: () => void;
 }
 
+/** Since when, and why, a question has had no answer that can be read. */
+interface Away {
+  readonly sinceMs: number;
+  readonly reason: string;
+}
+
 const longWaitMs = 300_000;
 /** With more services than slots each waits a moment only, so that all get their turn. */
 const crowdedWaitMs = 1_000;
 const pauseMs = 40;
+const listPath = "/v1/catalog/services";
+const healthPath = (name: string): string => `/v1/health/service/${encodeURIComponent(name)}`;
 
 /** Follows a scope and yields services as they change; the first event of each service has all its instances. */
 export class CatalogFollower {
@@ -52,7 +60,8 @@ export class CatalogFollower {
   readonly #services = new Map<string, { readonly stop: AbortController; read: boolean }>();
   readonly #problems = new Map<string, readonly CatalogProblem[]>();
   #isListed = false;
-  #away: { readonly sinceMs: number; readonly reason: string } | undefined;
+  /** By path: an answer to one question says nothing about another. */
+  readonly #unanswered = new Map<string, Away>();
 
   constructor(options: CatalogFollowerOptions) {
     this.#options = options;
@@ -64,9 +73,10 @@ export class CatalogFollower {
     return this.#isListed && [...this.#services.values()].every(({ read }) => read);
   }
 
-  /** Set while the agent does not answer: what is known is as old as this. */
-  get away(): { readonly sinceMs: number; readonly reason: string } | undefined {
-    return this.#away;
+  /** Set while a question has no answer, to the one that waits longest: what is known of it is as old as this. */
+  get away(): Away | undefined {
+    const [longest] = this.#unanswered.values();
+    return longest;
   }
 
   problems(): readonly CatalogProblem[] {
@@ -79,9 +89,8 @@ export class CatalogFollower {
     const failed = new AbortController();
     const all = AbortSignal.any([stop, failed.signal]);
     let failure: unknown;
-    for await (const body of this.#query((index) => this.#askList(index, all), all)) {
-      const names = this.#parsed(() => new Set(parseServiceNames(body)));
-      if (names === undefined) continue;
+    const namesIn = (body: unknown) => new Set(parseServiceNames(body));
+    for await (const names of this.#answers(listPath, (index) => this.#askList(index, all), namesIn, all)) {
       this.#isListed = true;
       for (const [name, { stop: own }] of this.#services) if (!names.has(name)) this.#end(name, own);
       for (const name of names) {
@@ -103,11 +112,9 @@ export class CatalogFollower {
 
   async #follow(name: string, stop: AbortSignal): Promise<void> {
     const key = this.#key(name);
-    for await (const body of this.#query((index) => this.#askHealth(name, index, stop), stop)) {
-      const parsed = this.#parsed(() => parseInstances(body));
-      if (parsed === undefined) continue;
-      const { instances, problems } = parsed;
-      const object = consulOrigin(key);
+    const object = consulOrigin(key);
+    const ask = (index: number) => this.#askHealth(name, index, stop);
+    for await (const { instances, problems } of this.#answers(healthPath(name), ask, parseInstances, stop)) {
       if (problems.length === 0) this.#problems.delete(name);
       else
         this.#problems.set(
@@ -126,17 +133,33 @@ export class CatalogFollower {
     own.abort();
     this.#services.delete(name);
     this.#problems.delete(name);
+    this.#unanswered.delete(healthPath(name));
     this.#options.onEvent({ key: this.#key(name), instances: [] });
   }
 
-  #query(ask: (index: number) => Promise<ConsulAnswer | undefined>, stop: AbortSignal): AsyncGenerator<unknown> {
-    const onFailure = (error: unknown) => this.#onFailure(error);
-    const { random } = this.#options;
-    return blockingQuery({ ask, onFailure, onAnswer: () => this.#onAnswer(), pauseMs, random }, stop);
+  /** The answers to one question that could be read; for any other what is known stays. */
+  async *#answers<T>(
+    path: string,
+    ask: (index: number) => Promise<ConsulAnswer | undefined>,
+    parse: (body: unknown) => T,
+    stop: AbortSignal,
+  ): AsyncGenerator<T> {
+    const onFailure = (error: unknown) => this.#onFailure(path, error);
+    for await (const body of blockingQuery({ ask, onFailure, pauseMs, random: this.#options.random }, stop)) {
+      let answer: T;
+      try {
+        answer = parse(body);
+      } catch (error) {
+        onFailure(error);
+        continue;
+      }
+      if (this.#unanswered.delete(path)) this.#options.onState();
+      yield answer;
+    }
   }
 
   #askList(index: number, stop: AbortSignal): Promise<ConsulAnswer> {
-    return this.#options.client.ask(this.#question("/v1/catalog/services", index, longWaitMs), stop);
+    return this.#options.client.ask(this.#question(listPath, index, longWaitMs), stop);
   }
 
   /** A long wait is cut short when others need the connection. */
@@ -145,8 +168,7 @@ export class CatalogFollower {
     return slots.run(async () => {
       const isLong = !slots.isCrowded;
       const cut = slots.wanted;
-      const path = `/v1/health/service/${encodeURIComponent(name)}`;
-      const question = this.#question(path, index, isLong ? longWaitMs : crowdedWaitMs);
+      const question = this.#question(healthPath(name), index, isLong ? longWaitMs : crowdedWaitMs);
       try {
         return await client.ask(question, isLong ? AbortSignal.any([stop, cut]) : stop);
       } catch (cause) {
@@ -161,30 +183,15 @@ export class CatalogFollower {
     return { path, parameters: { dc: datacenter, ns: namespace, partition }, index, waitMs };
   }
 
-  /** Undefined for an answer that is none: what is known stays. */
-  #parsed<T>(parse: () => T): T | undefined {
-    try {
-      return parse();
-    } catch (error) {
-      this.#onFailure(error);
-      return undefined;
-    }
-  }
-
   #key(name: string): ConsulServiceKey {
     return { ...this.scope, name };
   }
 
-  #onFailure(error: unknown): void {
+  #onFailure(path: string, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    if (this.#away?.reason === reason) return;
-    this.#away = { sinceMs: this.#away?.sinceMs ?? this.#options.nowMs(), reason };
-    this.#options.onState();
-  }
-
-  #onAnswer(): void {
-    if (this.#away === undefined) return;
-    this.#away = undefined;
+    const before = this.#unanswered.get(path);
+    if (before?.reason === reason) return;
+    this.#unanswered.set(path, { sinceMs: before?.sinceMs ?? this.#options.nowMs(), reason });
     this.#options.onState();
   }
 }

@@ -46,7 +46,7 @@ export class HeldBodies {
     this.#byAddress.set(body.address, bodies.add(body));
   }
 
-  /** Counts bytes that have come; the bodies that are too many, of whoever holds the most, are refused. */
+  /** Counts bytes that have come; bodies beyond the bounds are refused, the newest of the address that holds the most. */
   take(request: IncomingMessage, bytes: number): void {
     const body = this.#byRequest.get(request);
     if (body?.refuse === undefined) return;

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { whyNoApiserver } from "@flotilla/kube-api/testing";
 import { delay, until } from "@flotilla/runtime";
 import { admit, badRoute, pod } from "./observability/admission-calls.ts";
 import { type Fault, faults } from "./observability/faults.ts";
@@ -78,7 +79,7 @@ describe("a mesh that Prometheus watches", { skip: whyNoPrometheus }, () => {
       });
     for (const { title, expression, needsCluster } of pilotQueries)
       it(`the panel ${title} of Istio's pilot dashboard has data: ${expression}`, async (t) => {
-        if (needsCluster && mesh.apiserver === undefined) return t.skip("no kube-apiserver");
+        if (needsCluster && mesh.apiserver === undefined) return t.skip(whyNoApiserver);
         await until(() => hasData(expression), soon(expression));
       });
     it("the queries of Istio's pilot dashboard are 23", () => {
@@ -90,7 +91,7 @@ describe("a mesh that Prometheus watches", { skip: whyNoPrometheus }, () => {
     const fires = (alert: string) => until(async () => (await mesh.prometheus.firing()).has(alert), soon(alert));
     for (const { name, alerts, needsCluster, cause } of faults satisfies readonly Fault[])
       it(`${name}: ${alerts.join(", ")}`, async (t) => {
-        if (needsCluster && mesh.apiserver === undefined) return t.skip("no kube-apiserver");
+        if (needsCluster && mesh.apiserver === undefined) return t.skip(whyNoApiserver);
         await using _repaired = await cause(mesh);
         for (const alert of alerts) await fires(alert);
       });

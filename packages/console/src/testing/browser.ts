@@ -1,5 +1,7 @@
 /** The system's Chromium for tests, driven by playwright-core. It is never downloaded: tests without one are skipped, with how to have them run. */
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -71,4 +73,15 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Screens" }).waitFor();
+}
+
+/** What keeps people from using the page, by axe-core in the page itself: `rule: what to do: elements`, one for each violation of the page as it is shown now. */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
+  const source = await readFile(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+  // Not as a script of the page: its policy allows none but its own.
+  await page.evaluate(source);
+  const results = await page.evaluate<AxeResults>("axe.run(document)");
+  return results.violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`,
+  );
 }

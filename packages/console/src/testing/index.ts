@@ -1,3 +1,9 @@
 /** Tests of the page in a browser, for those with a control plane. */
-export { accessibilityProblems } from "./accessibility.ts";
-export { type ChromiumBrowser, launchChromium, openPage, signIn, skipWithoutChromium } from "./browser.ts";
+export {
+  accessibilityProblems,
+  type ChromiumBrowser,
+  launchChromium,
+  openPage,
+  signIn,
+  skipWithoutChromium,
+} from "./browser.ts";

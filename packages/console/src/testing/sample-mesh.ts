@@ -20,7 +20,8 @@ export interface SampleMesh {
   readonly changes: GenerationRow[];
 }
 
-const namespaces = [
+/** Those of the sample mesh. */
+export const namespaces = [
   "shop",
   "payments",
   "search",

@@ -5,8 +5,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ConsoleEvents, ErrorCode, SessionInfo } from "../contract/index.ts";
+import { pageHeaders, readPageFiles, sendPageFile } from "../served-page.ts";
 import { sampleAnswer } from "./sample-answers.ts";
-import { sendPageFile } from "./sample-files.ts";
 import type { SampleMesh } from "./sample-mesh.ts";
 
 /** A running server; disposing of it closes it and its streams. */
@@ -60,12 +60,17 @@ export async function serveSample({ page, mesh, token, mayWrite = true }: Sample
     if (answer === undefined) return refuse(response, 404, "not-found", "there is no such thing");
     return send(response, answer.status, answer.value);
   };
+  const files = await readPageFiles(page);
+  const answerPage = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> => {
+    const file = files.find(url.pathname);
+    if (file === undefined) return refuse(response, 404, "not-found", "there is no such file");
+    sendPageFile(file, request, response);
+  };
   const server = createServer((request, response) => {
+    for (const [name, value] of Object.entries(pageHeaders)) response.setHeader(name, value);
     const url = new URL(request.url ?? "/", "http://sample");
-    const work = url.pathname.startsWith("/api/")
-      ? answerApi(request, response, url)
-      : sendPageFile(page, url.pathname, response);
-    work.catch((error: unknown) => response.writeHead(500).end(String(error)));
+    const answer = url.pathname.startsWith("/api/") ? answerApi : answerPage;
+    answer(request, response, url).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -26,7 +26,7 @@ export function serveDebugPages(
 ): void {
   const { debugAuth: isOn, workDir, namespace, pageWriters: writers } = settings;
   const access = pageAccess({ isOn, workDir, namespace, writers, log });
-  // Whoever may write objects may write here.
+  // Accounts that may write objects may write here.
   const { caller } = pageAccess({ isOn, workDir, namespace, writers: settings.apiWriters, log });
   serveProcessPages(health, { ...access, caller }, pages);
   const page = (path: string, handler: HttpHandler) => health.route("GET", `/debug/${path}`, access.read(handler));

@@ -13,9 +13,8 @@ import { ownValue } from "@flotilla/model";
 import { RequestRefused } from "../errors.ts";
 import { type ApiRequest, type Handlers, param } from "../serve/endpoint.ts";
 import { expectAnswer, type Services } from "../upstream/services.ts";
-import { layoutAround } from "./graph-layout.ts";
 import { cut } from "./lists.ts";
-import { type MeshObject, neighboursOf, policiesOf } from "./neighbours.ts";
+import { layoutAround, type MeshObject, neighboursOf, policiesOf } from "./neighbours.ts";
 
 type TopologyHandlers = Pick<
   Handlers,

@@ -1,6 +1,7 @@
 /** The console's port: the page, the API behind sessions, and the stream of events. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SessionInfo } from "@flotilla/console/contract";
+import { type PageFiles, pageHeaders, sendPageFile } from "@flotilla/console/served-page";
 import { createHttpServer, type HttpAnswer, type HttpServer, readBody, type ServerTls, sendText } from "@flotilla/http";
 import type { Logger } from "@flotilla/runtime";
 import { RequestRefused } from "../errors.ts";
@@ -9,7 +10,6 @@ import type { ConsoleMetrics } from "../metrics.ts";
 import { type CookieName, expectOwnSite, expectSameOrigin, sessionIdIn, setCookie } from "../session/cookie.ts";
 import type { Session, SessionCaller, Sessions } from "../session/sessions.ts";
 import { type EndpointTable, isFile } from "./endpoint.ts";
-import type { PageFiles } from "./page-files.ts";
 
 export interface ConsoleServerOptions {
   readonly tls?: ServerTls;
@@ -30,19 +30,6 @@ const maxBodyBytes = 4 * 1024 * 1024;
 const maxConnections = 1_000;
 const maxConnectionsOfAddress = 500;
 
-/** On every answer. */
-const headers: Readonly<Record<string, string>> = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; " +
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "permissions-policy": "camera=(), geolocation=(), microphone=()",
-};
-
 /** Does not bind a port. */
 export function createConsoleServer(options: ConsoleServerOptions): HttpServer {
   const { tls, log } = options;
@@ -62,7 +49,7 @@ async function respond(
   response: ServerResponse,
   options: ConsoleServerOptions,
 ): Promise<void> {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(pageHeaders)) response.setHeader(name, value);
   const path = pathOf(request);
   try {
     if (path.startsWith("/api/")) await respondApi(request, response, options);
@@ -172,16 +159,7 @@ function sendPage(request: IncomingMessage, response: ServerResponse, file: Retu
     sendText(response, { status: 404, contentType: "text/plain; charset=utf-8", text });
     return;
   }
-  const isGzip = /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
-  const bytes = isGzip ? file.gzipped : file.bytes;
-  response.writeHead(200, {
-    "content-type": file.contentType,
-    "content-length": bytes.byteLength,
-    "cache-control": file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
-    vary: "accept-encoding",
-    ...(isGzip && { "content-encoding": "gzip" }),
-  });
-  response.end(request.method === "HEAD" ? undefined : bytes);
+  sendPageFile(file, request, response);
 }
 
 function sendJson(response: ServerResponse, status: number, json: unknown): void {

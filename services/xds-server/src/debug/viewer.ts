@@ -32,7 +32,7 @@ const unauthenticated: Refusal = { refused: "unauthenticated", message: "authent
 export async function viewerOfRequest(request: HttpRequest, rules: AccessRules): Promise<Viewer | Refusal> {
   const { remoteAddress, headers } = request;
   if (!rules.required) return { namespace: undefined };
-  // Whoever shows a token is judged by it, also on this host: the console passes on those of its callers.
+  // A caller with a token is judged by it, also on this host: the console passes on those of its callers.
   if (isFromOwnHost(request) && headers["authorization"] === undefined) return { namespace: undefined };
   const metadata = new Map(
     Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? [value] : (value ?? [])]),

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { unusedOf } from "./unused-names.ts";
-import { walkFigures } from "./walk-figures.ts";
+import { unusedOf, walkFigures } from "./project-figures.ts";
 
 describe("unused names", () => {
   it("are a line each, by file and kind", () => {

@@ -1,4 +1,4 @@
-/** Files, exports and dependencies that nobody uses, as knip finds them with the settings of knip.json. */
+/** Figures of the project as a whole: what nobody uses, as knip finds it by knip.json, and the files of docs/architecture/walk.md. */
 import { spawnSync } from "node:child_process";
 
 /** What knip's JSON says of one file; each list has what is unused of its kind. */
@@ -25,4 +25,22 @@ export function unusedOf(json: string): readonly string[] {
       Array.isArray(found) ? found.map((one: { readonly name?: string }) => `${file}: ${kind} ${one.name ?? ""}`) : [],
     ),
   );
+}
+
+/** What walk.integration.test.ts compares with what runs. */
+export interface WalkFigures {
+  readonly title: string;
+  readonly files: number;
+  /** The highest that is named. */
+  readonly returns: number;
+}
+
+/** Of each section that begins with `N files, N to N returns.`. */
+export function walkFigures(page: string): readonly WalkFigures[] {
+  const sections = page.matchAll(/^## (.+)\n\n(\d+) files, (?:\d+ to )?(\d+) returns\./gm);
+  return [...sections].map(([, title = "", files, returns]) => ({
+    title,
+    files: Number(files),
+    returns: Number(returns),
+  }));
 }

@@ -1,5 +1,6 @@
-/** The built page, read into memory when the console starts: it is small, and nothing else of the disk can be asked for. */
+/** How the built page is served: read into memory at the start, since it is small and nothing else of the disk can be asked for then. */
 import { readdir, readFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, relative, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 
@@ -32,6 +33,19 @@ const types: ReadonlyMap<string, string> = new Map([
 /** Vite names what it builds `NAME-HASH.EXTENSION`. */
 const hashed = /-[\w-]{8}\.\w+$/;
 
+/** On every answer of a server of the page. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; " +
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+};
+
 /** Of a directory that is not there, no files: the console answers its API then. */
 export async function readPageFiles(directory: string): Promise<PageFiles> {
   const files = new Map<string, PageFile>();
@@ -56,4 +70,18 @@ async function namesIn(directory: string): Promise<readonly string[]> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
+}
+
+/** Compressed for callers that take it. */
+export function sendPageFile(file: PageFile, request: IncomingMessage, response: ServerResponse): void {
+  const isGzip = /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
+  const bytes = isGzip ? file.gzipped : file.bytes;
+  response.writeHead(200, {
+    "content-type": file.contentType,
+    "content-length": bytes.byteLength,
+    "cache-control": file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
+    vary: "accept-encoding",
+    ...(isGzip && { "content-encoding": "gzip" }),
+  });
+  response.end(request.method === "HEAD" ? undefined : bytes);
 }

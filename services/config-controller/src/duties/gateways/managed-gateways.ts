@@ -25,6 +25,7 @@ import { KubeError } from "@flotilla/kube-api";
 import {
   type Config,
   effectiveProxyConfig,
+  equalJson,
   type JsonObject,
   matchesSelector,
   proxyConfigLayers,
@@ -176,19 +177,10 @@ export class ManagedGateways {
     const namespace = this.#state.namespace(gateway.metadata.namespace);
     const config = this.#options.injection();
     const objectsOfProxies = this.#options.proxyConfigs();
-    const of = [
-      wantedText(gateway),
-      rules,
-      mesh,
-      namespace,
-      config,
-      ...otherListeners,
-      ...overlays,
-      ...objectsOfProxies,
-    ];
+    const of = [gateway, rules, mesh, namespace, config, ...otherListeners, ...overlays, ...objectsOfProxies];
     const key = `${gateway.metadata.namespace}/${gateway.metadata.name}`;
     const last = this.#rendered.get(key);
-    if (last?.of.length === of.length && of.every((one, index) => one === last.of[index])) return last.objects;
+    if (last?.of.length === of.length && of.every((one, index) => isSame(one, last.of[index]))) return last.objects;
     const inputs = {
       ...{ gateway, rules, overlays, mesh, otherListeners },
       proxyConfig: proxyConfigOfGateway(gateway, mesh, objectsOfProxies),
@@ -250,8 +242,7 @@ function proxyConfigOfGateway({ metadata }: GatewayObject, mesh: Json, objects: 
   return effectiveProxyConfig((mesh["defaultConfig"] ?? {}) as JsonObject, layers);
 }
 
-/** A Gateway without its status and what each write of that changes: every route that attaches is counted there. */
-function wantedText({ metadata, spec }: GatewayObject): string {
-  const without = ["resourceVersion", "managedFields"];
-  return JSON.stringify([Object.entries(metadata).filter(([field]) => !without.includes(field)), spec]);
+/** MeshConfig and ProxyConfigs are read anew each time: they are the same by what is in them. */
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || equalJson(a, b);
 }

@@ -72,7 +72,9 @@ test("a tag that points here brings the objects that name it, one that points aw
 });
 
 test("reports in the status of an object are left out", () => {
-  const status = { conditions: [{ type: "Reconciled" }], observedGeneration: 3, addresses: [{ value: "240.240.0.1" }] };
+  const counted = { listeners: [{ name: "http", attachedRoutes: 7 }], attachedListenerSets: 2 };
+  const reported = { conditions: [{ type: "Reconciled" }], observedGeneration: 3, ...counted };
+  const status = { ...reported, addresses: [{ value: "240.240.0.1" }] };
   const [change] = table().put({ ...virtualService("a", good), status });
   assert.deepEqual(change?.op === "put" && change.value.status, { addresses: [{ value: "240.240.0.1" }] });
 });

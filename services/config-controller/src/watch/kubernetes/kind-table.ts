@@ -129,6 +129,8 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 /** Reports about the object: nothing is generated from them. */
 const reports: ReadonlySet<string> = new Set([
   ...["conditions", "validationMessages", "observedGeneration", "parents"],
+  // Of Gateways and ListenerSets: each route that attaches is counted there.
+  ...["listeners", "attachedListenerSets"],
   // Of Ingresses.
   "loadBalancer",
 ]);

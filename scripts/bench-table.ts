@@ -1,7 +1,7 @@
 /**
- * `XDSPROBE=…/xdsprobe pnpm bench:table [row…]`: the table of pushes, a row a run: five processes with real NATS and
- * Redis, a mesh of files, `xdsprobe load` as the proxies. What is to be reached and what istiod takes on a quiet machine stands
- * beside each figure. Latency counts from before the command that writes the file; CPU is that of xds-server.
+ * `XDSPROBE=…/xdsprobe pnpm bench:table [row…]`: the table of pushes, a row a run: five processes with real NATS and Redis, a mesh of
+ * files, `xdsprobe load` as the proxies. The target and istiod's value on a quiet machine stand beside each figure. Latency counts from
+ * before the command that writes the file; CPU is that of xds-server.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -37,7 +37,7 @@ if (Number(process.versions.node.split(".")[0]) < 20)
   fail(`Node 20 or newer is needed to set up, this is ${process.version}`);
 
 await install();
-// Whoever asked for it has ended meanwhile.
+// The process that started this one has ended meanwhile.
 if (process.ppid !== parent) fail("the process that started this one has ended");
 await handOver();
 

@@ -1,6 +1,6 @@
 /**
- * Builds the kube-apiserver and the etcd of the tests from the Go modules in test/kubernetes into the user's cache, once a
- * version. Without Go it says so and ends well: the tests that need them skip, loudly. The first build takes about ten minutes.
+ * Builds the kube-apiserver and the etcd of the tests from the Go modules in test/kubernetes into the user's cache, once a version. Without
+ * Go it reports that and ends well: the tests that need them skip, loudly. The first build takes about ten minutes.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
@@ -27,7 +27,7 @@ async function build(name: keyof typeof programs): Promise<void> {
   mkdirSync(assets, { recursive: true });
   const draft = join(assets, `${name}.${process.pid}.tmp`);
   const started = performance.now();
-  // Niced: it takes the processors for minutes, and whoever works beside it should not notice.
+  // Niced: it takes the processors for minutes, and work beside it should not be slowed down.
   const { module: cwd, flags, main } = programs[name];
   const args = ["-n", "15", "go", "build", "-trimpath", "-ldflags", flags, "-o", draft, main];
   const child = spawn("nice", args, { cwd, stdio: ["ignore", "inherit", "inherit"] });

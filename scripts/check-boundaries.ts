@@ -1,7 +1,6 @@
 /**
- * Layer rules, by dependency-cruiser. It reads TypeScript through an older compiler of its own (6.0),
- * and with a compiler it does not know it would see no module and be content: too few modules fail. Checks the drawing of
- * docs/architecture/layers.md, too; `--draw` makes it anew.
+ * Layer rules, by dependency-cruiser. It reads TypeScript through an older compiler of its own (6.0), and with an unknown compiler it would
+ * see no module and report success: too few modules fail. Checks the drawing of docs/architecture/layers.md, too; `--draw` makes it anew.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";

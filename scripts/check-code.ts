@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { flaggedWords } from "./code/flagged-words.ts";
+import { flaggedWords, questionOpenings } from "./code/flagged-words.ts";
 import { openProject, recordLookups } from "./code/record-lookups.ts";
 import { expressionProblems } from "./code/regular-expressions.ts";
 
@@ -13,7 +13,7 @@ const isProduct = (file: string): boolean =>
   !/\.test\.ts$|\.fixture\.ts$|\.conformance\.ts$|\/gen\/|\/testing\/|\/bin\/gen|\/kube-assets\.ts$|\/xds\/src\/compare\.ts$/.test(
     file,
   ) &&
-  // What a user starts for himself.
+  // Programs that users start themselves.
   !/^packages\/(cli|servers|dataplane|proto\/bin)\//.test(relative(root, file));
 
 const project = openProject(join(root, "tsconfig.json"), isProduct);
@@ -33,7 +33,14 @@ const words = pages.flatMap((file) =>
     ({ line, text, instead }) => `${file}:${line}: "${text}" is no term of the field: write ${instead}`,
   ),
 );
-const problems = [...lookups, ...expressions, ...words];
+const openings = pages
+  .filter((file) => /\.tsx?$/.test(file))
+  .flatMap((file) =>
+    questionOpenings(readFileSync(join(root, file), "utf8")).map(
+      ({ line, text, instead }) => `${file}:${line}: a comment begins with "${text}": begin with ${instead}`,
+    ),
+  );
+const problems = [...lookups, ...expressions, ...words, ...openings];
 if (project.files.length < fewestFiles)
   problems.push(`only ${project.files.length} files were read, at least ${fewestFiles} exist`);
 for (const problem of problems) process.stdout.write(`${problem}\n`);

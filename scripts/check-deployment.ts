@@ -1,4 +1,4 @@
-/** What a schema does not see in docker-compose.yml and k8s/. */
+/** Checks of docker-compose.yml and k8s/ beyond their schemas. */
 import { checkAll } from "./deployment/check-all.ts";
 import { readProject } from "./deployment/files.ts";
 

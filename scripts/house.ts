@@ -15,7 +15,7 @@ interface Figure {
   readonly unit: string;
   /** Worse than this fails. */
   readonly limit: number;
-  /** What is to be reached. */
+  /** The target to reach. */
   readonly wanted: number;
   readonly isBest: "low" | "high";
 }

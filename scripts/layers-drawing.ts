@@ -75,7 +75,7 @@ function node(folder: string): string {
   return `${folder.replaceAll(/\W/g, "_")}["${folder}"]`;
 }
 
-/** Whether another import of `from` leads to `to` as well. */
+/** True where another import of `from` leads to `to` as well. */
 function isImplied(edges: Edges, from: string, to: string): boolean {
   return [...(edges.get(from) ?? [])].some((other) => other !== to && reaches(edges, other, to));
 }

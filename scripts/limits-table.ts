@@ -8,7 +8,7 @@ export type Bound =
 export interface Limit {
   readonly resource: string;
   readonly bounds: readonly Bound[];
-  /** What happens at the bound. */
+  /** Effect of reaching the bound. */
   readonly effect: string;
   readonly test: readonly [file: string, title: string];
 }

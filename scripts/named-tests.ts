@@ -9,7 +9,7 @@ const directory = "docs/security";
 /** Each row of a table with a column of tests names one. */
 const promising = ["advisories.md", "limits.md", "model.md"];
 
-/** What is wrong, each with its page. */
+/** Problems, each with its page. */
 export function namedTestProblems(root: string): readonly string[] {
   const pages = readdirSync(join(root, directory)).filter((name) => name.endsWith(".md"));
   return pages.flatMap((name) => {

@@ -62,7 +62,7 @@ async function release(out: string): Promise<void> {
   }
 }
 
-/** What is built or applied elsewhere: the context of the image, the chart, the manifests with the kinds that they need. */
+/** Files that are built or applied elsewhere: the context of the image, the chart, the manifests with the kinds that they need. */
 function writeSources(out: string, version: string): void {
   const below = (...directories: readonly string[]) =>
     files.filter((file) => directories.some((directory) => file === directory || file.startsWith(`${directory}/`)));

@@ -15,7 +15,7 @@ const natsFiles: Readonly<Record<string, string>> = {
   "k8s/components/replicated-servers/nats.conf": "istio-system",
 };
 
-/** Which users of Redis a file has. A single server has no replicas and no Sentinels. */
+/** The users of Redis in each file. A single server has no replicas and no Sentinels. */
 const redisFiles: readonly (readonly [file: string, text: string])[] = [
   ["k8s/base/redis-users.txt", redisUsers(storeServices, "server")],
   ["k8s/components/replicated-servers/redis-users.txt", redisUsers(storeUsers, "server")],
@@ -44,7 +44,7 @@ function redisUsers(users: readonly StoreUser[], on: "server" | "sentinel"): str
     .join("");
 }
 
-/** The users stand at the end of the file, below a line that says where they come from. */
+/** The users stand at the end of the file, below a line that names their origin. */
 function natsFile([file, namespace]: readonly [string, string]): readonly [string, string] {
   const start = "# Written by scripts/write-access.ts";
   const [head = ""] = readFileSync(join(root, file), "utf8").split(start);

@@ -12,7 +12,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // Which files are loaded at the start: read by scripts/check-page-size.ts.
+    // The list of files that are loaded at the start, for scripts/check-page-size.ts.
     manifest: "manifest.json",
     emptyOutDir: true,
     license: { fileName: "licences.md" },

@@ -1,6 +1,7 @@
 /**
- * What an image has beside the bundle, as CycloneDX: Node, what Node is built with, and the packages of Debian whose files were copied.
- * `node base-sbom.ts DIRECTORY` runs while the image is built, where neither packages nor a workspace are: it needs nothing but Node and dpkg.
+ * The parts of an image beside the bundle, as CycloneDX: Node, what Node is built with, and the packages of Debian whose files were copied.
+ * `node base-sbom.ts DIRECTORY` runs while the image is built, where neither packages nor a workspace are: it needs nothing but Node and
+ * dpkg.
  */
 import { execFileSync } from "node:child_process";
 import { globSync, realpathSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * What a bundle is made of, as CycloneDX (https://cyclonedx.org): the packages whose code is in it, with versions and licences. It has no time
+ * The parts of a bundle, as CycloneDX (https://cyclonedx.org): the packages whose code is in it, with versions and licences. It has no time
  * and no serial number, so that equal bundles have equal ones.
  */
 import { readFile } from "node:fs/promises";

@@ -13,7 +13,6 @@ const switches: Readonly<Record<string, string>> = {
   autoscaling: ".Values.autoscaling.enabled",
   crds: ".Values.installCrds",
   "cluster-trust-bundle": ".Values.clusterTrustBundle",
-  console: ".Values.console.enabled",
 };
 const settingsName = "ConfigMap/flotilla";
 
@@ -71,7 +70,7 @@ function documentOf(key: string, object: ManifestObject | undefined, variants: r
   return `{{- if ${needed.length === 1 ? needed[0] : `and ${needed.map((one) => `(${one})`).join(" ")}`} }}\n---\n${body}{{- end }}\n`;
 }
 
-/** What an object depends on beside its component. */
+/** Conditions of an object beside its component. */
 function conditionOf({ kind, metadata: { name } }: ManifestObject): readonly string[] {
   const server = /^flotilla-(nats|redis)(-|$)/.exec(name)?.[1];
   return [
@@ -86,7 +85,6 @@ function fileOf({ kind, metadata: { name } }: ManifestObject): string {
   if (kind === "PodDisruptionBudget") return "disruption-budgets";
   if (kind.endsWith("WebhookConfiguration")) return "admission";
   if (name === "istiod") return "xds-server";
-  if (name.startsWith("flotilla-console")) return "console";
   const own = name.replace(/^flotilla-/, "");
   return kind === "ConfigMap" ? `${own}-config` : own;
 }

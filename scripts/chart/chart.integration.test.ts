@@ -1,4 +1,4 @@
-/** What Helm makes of k8s/chart is what kustomize makes of k8s/base and its components. HELM and KUBECTL name the programs. */
+/** Helm's output for k8s/chart equals kustomize's for k8s/base and its components. HELM and KUBECTL name the programs. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -68,7 +68,6 @@ describe("the Helm chart", { skip }, () => {
     ["autoscaling is components/autoscaling", ["autoscaling"], ["autoscaling.enabled=true"]],
     ["installCrds is components/crds", ["crds"], ["installCrds=true"]],
     ["clusterTrustBundle is components/cluster-trust-bundle", ["cluster-trust-bundle"], ["clusterTrustBundle=true"]],
-    ["console is components/console", ["console"], ["console.enabled=true"]],
     [
       "several together are the components together",
       ["replicated-servers", "autoscaling", "crds"],

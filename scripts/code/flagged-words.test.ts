@@ -1,7 +1,7 @@
-/** Which words are found, and which are not. */
+/** Words that are found, and words that are not. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { flaggedWords } from "./flagged-words.ts";
+import { flaggedWords, questionOpenings } from "./flagged-words.ts";
 
 const cases: readonly { readonly name: string; readonly text: string; readonly found: readonly string[] }[] = [
   { name: "plain text", text: "const slice = new TimeSlice();", found: [] },
@@ -21,6 +21,25 @@ describe("flagged words", () => {
     it(name, () =>
       assert.deepEqual(
         flaggedWords(text).map((one) => `${one.line} ${one.text}`),
+        found,
+      ),
+    );
+});
+
+describe("openings of comments", () => {
+  const openingCases: readonly { readonly name: string; readonly text: string; readonly found: readonly string[] }[] = [
+    { name: "a thing", text: "/** Names of proxies. */", found: [] },
+    { name: "a question's word", text: "a();\n/** What proxies have. */", found: ["2 What"] },
+    { name: "in the second line of a block", text: "/**\n * Whether it is so.\n */", found: ["2 Whether"] },
+    { name: "a later line of a block", text: "/**\n * Names of proxies, and\n * What they mean.\n */", found: [] },
+    { name: "a line comment", text: "const a = 1;\n  // Which is so.", found: ["2 Which"] },
+    { name: "a later line of a line comment", text: "  // So it is.\n  // Which is so.", found: [] },
+    { name: "a word that begins alike", text: "// Whole files.", found: [] },
+  ];
+  for (const { name, text, found } of openingCases)
+    it(name, () =>
+      assert.deepEqual(
+        questionOpenings(text).map((one) => `${one.line} ${one.text}`),
         found,
       ),
     );

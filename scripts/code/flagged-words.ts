@@ -44,3 +44,15 @@ export function flaggedWords(text: string): readonly FoundWord[] {
     }),
   );
 }
+
+/** The first word of a comment, which begins in this line or, after `/**` alone, in the next. */
+const openings = /(?:\/\*\*\s*(?:\n\s*\*\s*)?|(?<!^\s*\/\/.*\n\s*)\/\/ )(What|Who|Which|Whether|Whoever)\b/gm;
+
+/** Comments that begin with a question's word: they begin with the thing that they are about. */
+export function questionOpenings(text: string): readonly FoundWord[] {
+  return [...text.matchAll(openings)].map((match) => ({
+    line: text.slice(0, match.index + match[0].length).split("\n").length,
+    text: match[1] ?? "",
+    instead: "the thing that the comment is about",
+  }));
+}

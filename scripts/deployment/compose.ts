@@ -1,4 +1,4 @@
-/** References of docker-compose.yml: between services, volumes, networks and files, settings that no service knows, and the image. */
+/** References of docker-compose.yml: between services, volumes, networks and files, settings that no service has, and the image. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { imagePrograms } from "../bundle/image-programs.ts";
@@ -28,7 +28,7 @@ export function checkCompose(compose: Compose, known: ReadonlySet<string>, check
   }
 }
 
-/** What only some may see, by volume: each holds a key. `setup` makes what is in all of them. */
+/** Volumes that only some services may mount: each holds a key. `setup` makes the content of all of them. */
 const holders: Readonly<Record<string, (name: string, service: ComposeService) => boolean>> = {
   issuer: (name) => name === "issuer",
   ca: (name) => name === "ca",
@@ -83,7 +83,7 @@ export function checkComposeImages({ services }: Compose, version: string, docke
   }
 }
 
-/** What `${NAME:-value}` is without NAME. */
+/** The value of `${NAME:-value}` without NAME. */
 function defaultOf(text: string): string {
   return text.replace(/^\$\{\w+:-(.*)\}$/, "$1");
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse, parseAllDocuments } from "yaml";
 
-/** Called for each thing that is checked; the sentence says what is wrong when it is not so. */
+/** Called for each thing that is checked; the sentence describes the problem when it is not so. */
 export type Check = (isSo: boolean, problem: string) => void;
 
 /** Text of a file of the project by its path there. */

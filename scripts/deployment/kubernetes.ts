@@ -1,4 +1,4 @@
-/** References of k8s/: files, volumes, accounts, ports, settings that no service knows, and what every workload has. */
+/** References of k8s/: files, volumes, accounts, ports, settings that no service has, and the parts that every workload has. */
 import { existsSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";

@@ -1,4 +1,4 @@
-/** The dashboard and the alerts of k8s/observability ask for metrics that the services declare, and each says what to do. */
+/** The dashboard and the alerts of k8s/observability use metrics that the services declare, and each advises what to do. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

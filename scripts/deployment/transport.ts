@@ -163,11 +163,11 @@ function checkPod(file: string, { name }: Server, pod: PodSpec, check: Check): v
 interface CertificateUse {
   readonly args: readonly string[];
   readonly host: string;
-  /** Who has the server read its files anew. */
+  /** The party that makes the server reload its files. */
   readonly reloadedBy?: "command" | "script";
 }
 
-/** What `flotilla certificate` keeps is what the server reads and its clients expect. */
+/** Checks that the server reads the certificate that `flotilla certificate` keeps and its clients expect. */
 function checkCertificate(
   file: string,
   { name, reload }: Server,
@@ -190,7 +190,7 @@ function checkCertificate(
   );
 }
 
-/** NATS knows each of our services, and nobody else. */
+/** NATS has each of our services as a user, and no others. */
 function checkUsers({ read, check, readersOf }: TransportOptions): void {
   const users = [...read("k8s/base/nats.conf").matchAll(/user: "([^"]*)"/g)].map(([, user]) => user);
   const expected = readersOf("BUS_URL").map((name) => `flotilla-${name}.${namespace}.svc`);

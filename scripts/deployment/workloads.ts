@@ -1,4 +1,4 @@
-/** What every workload of k8s/base has: an image of this version, probes that wait, a disruption budget, a NetworkPolicy. */
+/** Parts of every workload of k8s/base: an image of this version, probes that wait, a disruption budget, a NetworkPolicy. */
 import { parse } from "yaml";
 import { type Check, type KubernetesObject, type Read, readObjects } from "./files.ts";
 
@@ -19,11 +19,9 @@ export function checkWorkloads(read: Read, check: Check): void {
       check(isSelected(workload, kind, objects), `${workload.file}: no ${kind} selects ${workload.metadata.name}`);
   }
   const { version } = JSON.parse(read("package.json")) as { readonly version: string };
-  for (const one of [directory, "k8s/components/console"]) {
-    const { images } = parse(read(`${one}/kustomization.yaml`)) as Kustomization;
-    const tag = images.find(({ name }) => name === "flotilla")?.newTag;
-    check(tag === version, `${one}: the image is flotilla:${tag}, the version of package.json is ${version}`);
-  }
+  const { images } = parse(read(`${directory}/kustomization.yaml`)) as Kustomization;
+  const tag = images.find(({ name }) => name === "flotilla")?.newTag;
+  check(tag === version, `${directory}: the image is flotilla:${tag}, the version of package.json is ${version}`);
 }
 
 function checkProbes({ file, spec }: KubernetesObject, check: Check): void {

@@ -1,4 +1,4 @@
-/** Tokens of an issuer whose key is made at each start, and the reader of tokens that knows it. */
+/** Tokens of an issuer whose key is made at each start, and the reader of tokens that trusts it. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { noopLogger } from "@flotilla/runtime";
 import { jwtAuthenticator } from "../../packages/auth/src/jwt/jwt-authenticator.ts";

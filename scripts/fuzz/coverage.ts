@@ -1,6 +1,6 @@
 /**
- * What code ran, by V8's coverage of blocks: inputs that reach a block for the first time are worth changing further. Taking the coverage costs
- * milliseconds, so that it is taken for many inputs at once, and halved down to single ones where they reached something.
+ * Code that ran, by V8's coverage of blocks: inputs that reach a block for the first time are worth changing further. Taking the coverage
+ * costs milliseconds, so that it is taken for many inputs at once, and halved down to single ones where they reached something.
  */
 import { Session } from "node:inspector";
 
@@ -39,12 +39,12 @@ export class CoverageGuide implements Disposable {
     return this.#gaps.size;
   }
 
-  /** What runs from now on is looked at. */
+  /** Starts to observe code from here on. */
   reset(): void {
     this.#take();
   }
 
-  /** Whether something ran since the last look that never did before. `keep`: from now on it did. */
+  /** True where code ran since the last look that never did before. `keep`: from now on it did. */
   reachedNew(keep: boolean): boolean {
     let isNew = false;
     for (const [name, gaps] of this.#take()) {
@@ -102,7 +102,7 @@ function gapsOf(ranges: readonly Range[]): readonly Gap[] {
   return gaps;
 }
 
-/** What is in both; each is in order and without overlaps. */
+/** The intersection of both; each is in order and without overlaps. */
 function shared(one: readonly Gap[], other: readonly Gap[]): readonly Gap[] {
   const found: Gap[] = [];
   for (const [from, to] of one)

@@ -70,11 +70,11 @@ export async function runTarget(target: FuzzTarget, { seed, seconds, maxInputs }
     if (tookMs > maxStepMs && (await fastestMs(target, input)) > maxStepMs)
       return report({ reason: `takes ${Math.round(tookMs)} ms`, input });
     slowestMs = Math.max(slowestMs, Math.min(tookMs, maxStepMs));
-    // What is compiled and cached on the way is there by now.
+    // Code compiled and caches filled on the way are complete by now.
     if (inputs === Math.min(1_000, maxInputs >> 1)) heapBytes = await heapNow();
     const isKept = inputs + 1 === target.corpus.length;
     if (!isKept && batch.length < batchInputs) continue;
-    // What the kept inputs reach is the start.
+    // Code that the kept inputs reach is the start.
     const found = isKept && guide.reachedNew(true) ? [] : await thoseThatReach(target, batch, guide);
     reached.push(...found.slice(0, maxReached - reached.length));
     material.corpus.push(...found);
@@ -136,7 +136,7 @@ function cpuUs(): number {
   return user + system;
 }
 
-/** Handles (zlib's, say) are given back in a later turn of the event loop, which inputs one after another never reach. */
+/** Handles (such as zlib's) are given back in a later turn of the event loop, which inputs one after another never reach. */
 async function heapNow(): Promise<number> {
   await nextTurn();
   collect();

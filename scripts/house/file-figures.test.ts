@@ -1,4 +1,4 @@
-/** What is counted of a source file. */
+/** Figures of a source file. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fileFigures, longLines } from "./file-figures.ts";

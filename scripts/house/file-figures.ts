@@ -1,4 +1,4 @@
-/** What can be counted of a source file: its length, its long functions, and which of its exports have a doc comment. Pure. */
+/** Countable figures of a source file: its length, its long functions, and its exports with a doc comment. Pure. */
 import ts from "typescript-6";
 
 export interface FileFigures {

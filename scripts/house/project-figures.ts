@@ -1,7 +1,7 @@
 /** Figures of the project as a whole: what nobody uses, as knip finds it by knip.json, and the files of docs/architecture/walk.md. */
 import { spawnSync } from "node:child_process";
 
-/** What knip's JSON says of one file; each list has what is unused of its kind. */
+/** Entry of one file in knip's JSON; each list has the unused names of its kind. */
 type Issue = Readonly<Record<string, unknown>> & { readonly file: string };
 
 /** One line each: `FILE: KIND NAME`. @throws when knip itself fails, with what it wrote. */
@@ -27,7 +27,7 @@ export function unusedOf(json: string): readonly string[] {
   );
 }
 
-/** What walk.integration.test.ts compares with what runs. */
+/** Figures that walk.integration.test.ts compares with those of a real run. */
 export interface WalkFigures {
   readonly title: string;
   readonly files: number;

@@ -1,4 +1,4 @@
-/** Which mutants are tried: samples that a seed draws again, lines of a diff, excuses and their end. */
+/** Choice of mutants to try: samples that a seed draws again, lines of a diff, excuses and their end. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { excuseOf, parseExcuses, staleExcuses } from "./excuses.ts";

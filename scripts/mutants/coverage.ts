@@ -1,4 +1,4 @@
-/** Which places of which files ran in a process, out of the reports that V8 writes into a directory (NODE_V8_COVERAGE). */
+/** Places of files that ran in a process, from the reports that V8 writes into a directory (NODE_V8_COVERAGE). */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

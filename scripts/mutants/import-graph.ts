@@ -39,7 +39,7 @@ export function openImportGraph(root: string, testFiles: readonly string[]): Imp
     testsOf(file) {
       const own = file.replace(/\.ts$/, ".test.ts");
       const rank = (test: string, distance: number): number =>
-        // Who tests a file on purpose sits near it; import chains of such tests may be long.
+        // Tests made for a file sit near it; import chains of such tests may be long.
         test === own ? -1 : distance + 5 * relative(dirname(file), test).split("/").length;
       return [...(distances.get(file) ?? [])]
         .toSorted(([a, near], [b, far]) => rank(a, near) - rank(b, far) || (a < b ? -1 : 1))

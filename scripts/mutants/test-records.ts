@@ -1,6 +1,6 @@
 /**
- * What each unit test file runs, and how long it takes: recorded once with V8's coverage and kept on disk. A record holds while every
- * file of the project that the test loaded is as it was then.
+ * Code that each unit test file runs, and its time: recorded once with V8's coverage and kept on disk. A record holds while every file of
+ * the project that the test loaded is as it was then.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ export interface RecordOptions {
   readonly withinMs: number;
 }
 
-/** What is no source of the project, or is generated, is not mutated. */
+/** Files that are no source of the project, or are generated, are not mutated. */
 const notRecorded = /\/node_modules\/|\/gen\//;
 
 export function openTestRecords({ root, directory, withinMs }: RecordOptions): TestRecords {

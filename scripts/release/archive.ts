@@ -15,7 +15,7 @@ export interface ArchiveOptions {
 
 const maxBytes = 1024 * 1024 * 1024;
 
-/** @throws Error with what tar said */
+/** @throws Error with tar's error output */
 export function writeArchive({ cwd, files, out, prefix, strip = "" }: ArchiveOptions): void {
   const { status, stdout, stderr, error } = spawnSync(
     "tar",

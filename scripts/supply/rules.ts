@@ -1,4 +1,4 @@
-/** What packages of others must keep to. */
+/** Rules for packages of others. */
 
 export interface PackageLicence {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** What is kept of the last run. */
+/** Parts of the last run that are kept. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Which test files run beside each other, and that the lists of those that may not name files that there are. */
+/** Test files that run beside each other; the lists of those that may not do so name existing files. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";

@@ -46,7 +46,7 @@ export function unitGroups(files: readonly string[]): readonly (readonly string[
 
 /** Paths from the root of the repository. */
 export interface Rules {
-  /** What a host has once: of the files that use it one runs at a time. */
+  /** Resources that a host has once: of the files that use one, a single file runs at a time. */
   readonly shared: Readonly<Record<string, readonly string[]>>;
   /** Files that measure, and what: no other file runs meanwhile. */
   readonly alone: Readonly<Record<string, string>>;

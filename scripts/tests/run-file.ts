@@ -20,11 +20,9 @@ export interface TestOutcome {
 export interface FileOutcome {
   readonly file: string;
   readonly tests: readonly TestOutcome[];
-  /** What the file printed, stdout and stderr in the order of their arrival. */
+  /** Output of the file, stdout and stderr in the order of their arrival. */
   readonly output: string;
   readonly seconds: number;
-  /** Of its process and all that this started and waited for: servers that were killed with their parent are missing. Undefined of files that shared a process, but for the first. */
-  readonly processorSeconds?: number;
 }
 
 export interface RunFileOptions {
@@ -48,19 +46,13 @@ function withCompileCache(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 export async function runTestFile(file: string, options: RunFileOptions): Promise<FileOutcome> {
   const { output, lines, reason, seconds } = await runProcess([file], options);
   const tests = lines.flatMap(testOf);
-  return {
-    file,
-    tests: [...tests, ...ofWhole("(file)", reason, tests.length)],
-    output,
-    seconds,
-    ...processorOf(lines),
-  };
+  return { file, tests: [...tests, ...ofWhole("(file)", reason, tests.length)], output, seconds };
 }
 
 /**
- * Several files in one process, one after the other: loading their modules once takes less time than most of them do. What the process
- * printed is of the first file; the seconds of a file are those of its tests. Files whose tests a helper module defines, which Node counts as
- * the helper's, and all files of a process that failed as a whole run again, each by itself.
+ * Several files in one process, one after the other: loading their modules once takes less time than most of them do. The process's output
+ * is of the first file; the seconds of a file are those of its tests. Files whose tests a helper module defines, which Node counts as the
+ * helper's, and all files of a process that failed as a whole run again, each by itself.
  */
 export async function runTestGroup(files: readonly string[], options: RunFileOptions): Promise<readonly FileOutcome[]> {
   const alone = (file: string) => runTestFile(file, options);
@@ -73,8 +65,7 @@ export async function runTestGroup(files: readonly string[], options: RunFileOpt
     const tests = own.flatMap(testOf);
     const seconds = own.reduce((sum, { ms = 0 }) => sum + ms, 0) / 1000;
     const isUnclear = reason !== undefined || tests.length === 0;
-    const ofProcess = index === 0 ? { output, ...processorOf(lines) } : { output: "" };
-    outcomes.push(isUnclear ? await alone(file) : { file, tests, seconds, ...ofProcess });
+    outcomes.push(isUnclear ? await alone(file) : { file, tests, output: index === 0 ? output : "", seconds });
   }
   return outcomes;
 }
@@ -133,16 +124,10 @@ async function runProcess(files: readonly string[], options: RunFileOptions): Pr
   return { lines, output, reason, seconds: (performance.now() - started) / 1000 };
 }
 
-/** What the reporter writes: of a test its outcome, of a suite its time alone, of the process its processor time. */
+/** A line of the reporter: of a test its outcome, of a suite its time alone. */
 interface ReportLine extends Partial<TestOutcome> {
   readonly file?: string;
   readonly ms?: number;
-  readonly processorMs?: number;
-}
-
-function processorOf(lines: readonly ReportLine[]): Pick<FileOutcome, "processorSeconds"> {
-  const ms = lines.find(({ processorMs }) => processorMs !== undefined)?.processorMs;
-  return ms === undefined ? {} : { processorSeconds: ms / 1000 };
 }
 
 function testOf({ name, outcome, reason }: ReportLine): readonly TestOutcome[] {

@@ -1,4 +1,4 @@
-/** Which files run a second time, and what is reported of them. */
+/** Files that run a second time, and the report about them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { FileOutcome, TestOutcome } from "./run-file.ts";

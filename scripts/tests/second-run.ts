@@ -1,5 +1,5 @@
 /**
- * A file that failed is run a second time, by itself. What fails once and then passes is listed as unsteady with the reason of its
+ * A file that failed is run a second time, by itself. A test that fails once and then passes is listed as unsteady with the reason of its
  * first failure, never dropped: it is a defect of the test or of the product, to be found by `pnpm flaky` (docs/decisions/0172).
  */
 import type { FileOutcome, TestOutcome } from "./run-file.ts";

@@ -29,7 +29,7 @@ type StringMatch = MessageInitShape<typeof StringMatchSchema>;
 
 export interface TranslatedPolicy {
   readonly authorization?: AuthorizationInit;
-  /** What ztunnel does not do of it; `UnsupportedValue` in the policy's status. */
+  /** The part of the policy that ztunnel does not enforce; `UnsupportedValue` in the policy's status. */
   readonly problem?: string;
 }
 
@@ -92,7 +92,7 @@ const connectionKeys: ReadonlySet<string> = new Set([
   "destination.port",
 ]);
 
-/** What a rule asks for that only a proxy of requests knows. */
+/** Request attributes that a rule matches on, which only an HTTP proxy can evaluate. */
 function requestAttributes({ from, to, when }: Rule): readonly string[] {
   return [
     ...to.flatMap(({ operation }) => operationAttributes.filter((name) => (operation?.[name].length ?? 0) > 0)),

@@ -1,6 +1,6 @@
 /**
- * Which waypoint a service or workload is bound to, by `istio.io/use-waypoint` on the object or its namespace, and why it is not
- * bound to the one that it names. Source: Istio's label reference, corpus ambient.
+ * The waypoint that a service or workload is bound to, by `istio.io/use-waypoint` on the object or its namespace, and the reason where it
+ * is not bound to the one that it names. Source: Istio's label reference, corpus ambient.
  */
 import { type Labels, ownValue, type Workload } from "@flotilla/model";
 import { mayAttach, type Waypoint } from "./waypoint.ts";
@@ -19,13 +19,13 @@ export interface WaypointName {
   readonly name: string;
 }
 
-/** What a binding depends on of an object or a namespace. */
+/** Fields of an object or a namespace that a binding depends on. */
 export interface Labelled {
   readonly labels: Labels;
   readonly annotations: Labels;
 }
 
-/** Why an object is not bound as it says; reasons are those of its condition `istio.io/WaypointBound`. */
+/** The reason for which an object is not bound to the waypoint that it names; reasons are those of its condition `istio.io/WaypointBound`. */
 export interface BindingProblem {
   readonly reason: string;
   readonly message: string;
@@ -44,7 +44,7 @@ export interface BindingLookups {
   readonly home: Labelled;
 }
 
-/** The waypoint that an object names; `none`: it wants none, whatever its namespace names. */
+/** The waypoint that an object names; `none`: it opts out, whatever its namespace names. */
 function wantedWaypoint(labels: Labels, namespace: string): WaypointName | "none" | undefined {
   const name = ownValue(labels, waypointLabel) ?? "";
   if (name === "") return undefined;
@@ -122,7 +122,7 @@ export function wantedCanary(labels: Labels, namespaceLabels: Labels, namespace:
   return { namespace: ownValue(from, canaryNamespaceLabel) || namespace, name };
 }
 
-/** In percent, 0 where nothing is said; undefined when it is no whole number of 0 to 100. */
+/** In percent, 0 without an annotation; undefined when it is no whole number of 0 to 100. */
 export function canaryWeight(annotations: Labels, namespaceAnnotations: Labels): number | undefined {
   const text =
     ownValue(annotations, canaryWeightAnnotation) ?? ownValue(namespaceAnnotations, canaryWeightAnnotation) ?? "0";

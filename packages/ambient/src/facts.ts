@@ -1,4 +1,4 @@
-/** What a ztunnel is sent of services and workloads, before it becomes a message: plain data, equal where the messages are equal. */
+/** Fields of services and workloads that a ztunnel receives, before they become a message: plain data, equal where the messages are equal. */
 import type { Labels, Locality, Protocol, WorkloadMembership, WorkloadPort, WorkloadTunnel } from "@flotilla/model";
 import type { GatewayDestination, InboundBinding } from "./waypoint.ts";
 
@@ -14,7 +14,7 @@ export interface ServicePortFacts {
   readonly number: number;
   readonly name: string;
   readonly protocol: Protocol;
-  /** Of workloads that say nothing else; undefined for a named port and for one that is not said. */
+  /** Of workloads that declare no other; undefined for a named port and where none is declared. */
   readonly target?: number;
   /** Of a port that each workload names itself. */
   readonly targetName?: string;

@@ -29,7 +29,7 @@ function convertedName(name: string): string {
 
 type PortModes = ReadonlyMap<number, Mode>;
 
-/** In order of port numbers; those that say nothing of their own are left out. */
+/** In order of port numbers; ports without a mode of their own are left out. */
 function portModes({ portLevelMtls }: PeerAuthentication): PortModes {
   const modes = Object.entries(portLevelMtls)
     .map(([port, { mode }]) => [Number(port), mode] as const)

@@ -28,7 +28,7 @@ interface EntryStatus {
   readonly addresses?: readonly { readonly value?: string; readonly host?: string }[];
 }
 
-/** What ztunnels are sent of a ServiceEntry beside its service. */
+/** Traits of a ServiceEntry that ztunnels receive beside its service. */
 export function entryTraits({ labels, spec, status }: Config<EntrySpec>, hostname: string): EntryTraits {
   const targets = (spec.ports ?? []).flatMap(({ number, targetPort = 0 }) =>
     targetPort > 0 ? [[number, targetPort] as const] : [],
@@ -47,7 +47,7 @@ export interface ServiceContext {
   readonly binding: Binding;
   readonly ingressUsesWaypoint: boolean;
   readonly isCanonical: boolean;
-  /** Callers of other namespaces do not know it. */
+  /** Callers of other namespaces do not see it. */
   readonly namespaceOnly: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Which services other networks know of, and what stands for their workloads there. */
+/** Services that are visible to other networks, and the workloads that represent them there. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ServiceFacts, WorkloadFacts } from "./facts.ts";

@@ -1,6 +1,6 @@
 /**
- * Services of several networks: which of them other networks know of, and what a ztunnel is sent of their workloads there, which is one
- * workload behind the network's gateway for all of them. Source: scenario ambient/split-horizon.
+ * Services of several networks: selects those that are visible to other networks, and represents their workloads there to a ztunnel as one
+ * workload behind the network's gateway. Source: scenario ambient/split-horizon.
  */
 import {
   type LabelSelector,
@@ -20,7 +20,7 @@ export interface ScopeRule {
   readonly services: LabelSelector | undefined;
 }
 
-/** Whether callers of other networks know a service. Of a namespace that is not there none is known. */
+/** True where a service is visible to callers of other networks. Services of a missing namespace are not visible. */
 export function isGlobalService(
   rules: readonly ScopeRule[],
   labels: Labels,
@@ -79,7 +79,7 @@ function nameOf({ namespace, hostname }: WorkloadMembership): string {
   return `${namespace}/${hostname}`;
 }
 
-/** What the ztunnels of this network call instead of them. @param clusterId of the cluster whose Gateway it is */
+/** The workload that the ztunnels of this network call instead of them. @param clusterId of the cluster whose Gateway it is */
 export function splitHorizonWorkload(
   service: ServiceFacts,
   { network, capacity }: FarWorkloads,

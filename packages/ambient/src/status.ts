@@ -1,4 +1,4 @@
-/** What the status of objects shows of the ambient mesh: the waypoint that they are bound to, and who enforces a policy. */
+/** Status of objects about the ambient mesh: the waypoint that they are bound to, and the proxies that enforce a policy. */
 import type { AuthorizationPolicy } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import type { TranslatedPolicy } from "./authorization.ts";
 import type { Binding } from "./binding.ts";
@@ -48,7 +48,7 @@ export function workloadConditions(binding: Binding): readonly AmbientCondition[
   return boundCondition(binding, "");
 }
 
-/** What an entry asks for that only a waypoint does; of two reasons istiod shows the strategy. */
+/** Reports features of an entry that need a waypoint; of two reasons istiod shows the strategy. */
 function missingCondition({
   hosts,
   racesConnections,
@@ -98,7 +98,7 @@ function visibilityCondition(visibility: EntryVisibility): AmbientCondition {
 export function ztunnelCondition({ authorization, problem }: TranslatedPolicy): readonly AmbientCondition[] {
   const type = "ZtunnelAccepted";
   const status = authorization === undefined ? "False" : "True";
-  // What is left of the policy is enforced.
+  // The rest of the policy is enforced.
   if (problem !== undefined) return [{ type, status, reason: "UnsupportedValue", message: problem }];
   return authorization === undefined ? [] : [{ type, status, reason: "Accepted", message: "attached to ztunnel" }];
 }
@@ -132,7 +132,7 @@ export interface TargetLookups {
   readonly rootNamespace: string;
   /** Of the GatewayClass; undefined: there is none. */
   readonly controllerOf: (gatewayClass: string) => string | undefined;
-  /** Whether the Gateway is a waypoint that can be reached. */
+  /** True where the Gateway is a waypoint that can be reached. */
   readonly isWaypoint: (namespace: string, name: string) => boolean;
   /** Undefined: there is no such object. */
   readonly bindingOf: (kind: "Service" | "ServiceEntry", namespace: string, name: string) => Binding | undefined;

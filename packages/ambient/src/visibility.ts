@@ -1,11 +1,11 @@
-/** Which services ztunnels and waypoints know of a namespace, and which one a host name means. */
+/** Selects the services that ztunnels and waypoints see in a namespace, and the one that a host name resolves to. */
 import { type Labels, matchesSelector } from "@flotilla/model";
 import {
   type ServiceEntryVisibility,
   ServiceEntryVisibility_Visibility as Visibility,
 } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 
-/** `namespace`: callers of other namespaces do not know it; `hidden`: nobody does. */
+/** `namespace`: callers of other namespaces do not see it; `hidden`: no callers do. */
 export type EntryVisibility = "public" | "namespace" | "hidden";
 
 /** Of the ServiceEntries of a namespace, by MeshConfig's `serviceEntryVisibility`: the first policy that matches it decides. */
@@ -40,7 +40,7 @@ export function servedOf<One extends Candidate>(all: readonly One[]): readonly O
   });
 }
 
-/** Of those that are served a Service of Kubernetes is the one that callers mean, else the oldest that all may know. */
+/** Of the served candidates, callers resolve to a Service of Kubernetes, else to the oldest public one. */
 export function canonicalOf<One extends Candidate>(served: readonly One[]): One | undefined {
   const own = served.filter(({ isKubernetes }) => isKubernetes);
   return oldest(own.length > 0 ? own : served.filter(({ visibility }) => visibility === "public"));

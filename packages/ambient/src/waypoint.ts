@@ -2,7 +2,7 @@
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
 import { type Config, isIpAddress, type LabelSelector, type Labels, matchesSelector, ownValue } from "@flotilla/model";
 
-/** What of a mesh the waypoint stands before: services, workloads, both, or nothing. */
+/** Traffic of a mesh that the waypoint handles: to services, to workloads, to both, or none. */
 export type WaypointTraffic = "service" | "workload" | "all" | "none";
 
 /** A host name of the mesh, or an address within a network. */
@@ -112,7 +112,7 @@ export function waypointAttachment(
   return from === "Selector" ? { from, selector: selector ?? {} } : { from: "Same" };
 }
 
-/** Whether objects of a namespace may attach to the waypoint. */
+/** True where objects of a namespace may attach to the waypoint. */
 export function mayAttach({ namespace: home, attachment }: Waypoint, namespace: string, labels: Labels): boolean {
   switch (attachment.from) {
     case "All":

@@ -3,7 +3,7 @@ import { type Labels, ownValue, parseLocality, type Workload, type WorkloadMembe
 import type { GatewayFacts, ServiceFacts, ServicePortFacts, WorkloadFacts } from "./facts.ts";
 import type { InboundBinding } from "./waypoint.ts";
 
-/** What follows from other objects. */
+/** Data that is derived from other objects. */
 export interface WorkloadContext {
   readonly uid: string;
   /** Services that select the workload. */
@@ -43,7 +43,7 @@ export function workloadFacts(workload: Workload, context: WorkloadContext): Wor
   };
 }
 
-/** By `namespace/hostname`; one that names the workload itself knows its ports better than a selector. */
+/** By `namespace/hostname`; the ports of a service that names the workload itself take precedence over those of a selector. */
 function memberships(workload: Workload, services: readonly ServiceFacts[]): readonly WorkloadMembership[] {
   const found = new Map<string, WorkloadMembership>();
   for (const service of services) {

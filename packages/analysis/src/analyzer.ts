@@ -20,7 +20,7 @@ export interface Mesh {
   row(index: Index, key: string): readonly MeshObject[];
 }
 
-/** What analyzers need beside data: parts that a pure package cannot have. */
+/** Dependencies of analyzers beside data: parts that a pure package cannot have. */
 export interface AnalysisTools {
   nowMs(): number;
   /** The times between which a certificate in PEM is valid. @throws Error for what is no certificate */

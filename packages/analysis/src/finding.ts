@@ -1,4 +1,4 @@
-/** What analysis finds about an object. */
+/** Results of an analysis of an object. */
 import { type ConfigKey, compareText, configKeyText } from "@flotilla/model";
 import type { Field } from "@flotilla/validation/field";
 import type { MeshObject } from "./mesh-object.ts";

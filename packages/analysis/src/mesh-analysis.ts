@@ -52,7 +52,7 @@ export class MeshAnalysis {
     for (const [row, members] of this.#index.takeTouched()) this.#graph.set(rowInput(row), members);
   }
 
-  /** Whether `settle` has something to check. */
+  /** True where `settle` has nothing left to check. */
   get isSettled(): boolean {
     return this.#stale.size === 0;
   }
@@ -71,7 +71,7 @@ export class MeshAnalysis {
     return changed;
   }
 
-  /** What is found now, each thing once, in the order of objects and fields. */
+  /** The current findings, each once, in the order of objects and fields. */
   findings(): readonly Finding[] {
     return distinct([...this.#findings.values()].flat());
   }

@@ -1,6 +1,6 @@
 /**
- * What analysis finds of one object as it would be in a mesh: nothing is recorded, so that the objects of the mesh cost no more than their
- * memory, and only the checks of the one object run.
+ * Analyzes one object as it would be in a mesh: nothing is recorded, so that the objects of the mesh cost no more than their memory, and
+ * only the checks of the one object run.
  */
 import { type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import type { AnalysisTools, Analyzer, Mesh } from "./analyzer.ts";
@@ -35,7 +35,7 @@ export class MeshReview {
     return this.#objects.size;
   }
 
-  /** Whether any check looks at objects of the kind. */
+  /** True where any check reads objects of the kind. */
   concerns(kind: string): boolean {
     return this.#kinds.has(kind);
   }

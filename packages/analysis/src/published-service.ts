@@ -14,7 +14,7 @@ export class PublishedServices {
     return this.#keys.size;
   }
 
-  /** What a change of a service changes in the mesh; nothing for those of ServiceEntries. */
+  /** Changes in the mesh that follow from a change of a service; none for those of ServiceEntries. */
   note(change: ServiceChange): readonly ObjectChange[] {
     const text = serviceKeyText(change.key);
     const object = change.op === "put" ? publishedService(change.value) : undefined;

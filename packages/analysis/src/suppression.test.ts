@@ -1,4 +1,4 @@
-/** Which findings are hidden, by options and by the object itself. */
+/** Findings that are hidden, by options and by the object itself. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { meshObject } from "./mesh-object.ts";

@@ -1,4 +1,4 @@
-/** Findings that nobody wants to see: by options, and by an annotation of the object. */
+/** Suppressed findings: by options, and by an annotation of the object. */
 import type { Finding } from "./finding.ts";
 import type { MeshObject } from "./mesh-object.ts";
 
@@ -39,7 +39,7 @@ function matches(pattern: string, text: string): boolean {
 
 const suppressAnnotation = "galley.istio.io/analyze-suppress";
 
-/** Whether the object itself asks not to hear of the code: `IST0107,IST0108`, or `*` for all. */
+/** True where the object's annotation suppresses the code: `IST0107,IST0108`, or `*` for all. */
 export function isSuppressedByObject(code: string, { annotations }: MeshObject): boolean {
   const given = annotations[suppressAnnotation]?.split(",").map((one) => one.trim()) ?? [];
   return given.includes(code) || given.includes("*");

@@ -1,6 +1,6 @@
-/** Who is calling? Each authenticator knows one kind of proof; they are asked in order, the first success counts. */
+/** Identifies callers. Each authenticator verifies one kind of proof; they are tried in order, the first success counts. */
 
-/** What a connection and a request show of their sender. */
+/** Evidence of the sender in a connection and a request. */
 export interface Caller {
   /** DER of the client certificate, only if the TLS layer has verified it up to a trusted root. */
   readonly peerCertificate?: Buffer;
@@ -10,7 +10,7 @@ export interface Caller {
   readonly remoteAddress: string;
 }
 
-/** What a Kubernetes token says of the pod it is bound to. */
+/** Claims of a Kubernetes token about the pod that it is bound to. */
 export interface KubernetesInfo {
   readonly cluster?: string;
   readonly namespace: string;
@@ -35,7 +35,7 @@ export interface Refused {
   readonly authenticated: false;
   /** For our log. The sender learns nothing of it. */
   readonly reason: string;
-  /** What was proven where none of it is of this mesh. */
+  /** The proven identities where none of them is of this mesh. */
   readonly foreign?: readonly string[];
 }
 

@@ -160,7 +160,7 @@ describe("token review", () => {
     assert.deepEqual(asked, ["remote istio-ca", "Kubernetes istio-ca"]);
   });
 
-  it("what a cluster said counts no more once it was left", async () => {
+  it("answers of a cluster are dropped when it is disconnected", async () => {
     let isKnown = true;
     const { ask } = setUp(status, { reviewerOf: () => (isKnown ? () => Promise.resolve(status) : undefined) });
     assert.equal((await ask(bound, "remote")).authenticated, true);
@@ -223,7 +223,7 @@ describe("order of authenticators", () => {
 });
 
 describe("local issuer", () => {
-  it("its tokens are taken by whoever trusts its work directory, and its key is private", async () => {
+  it("its tokens are accepted by services that trust its work directory, and its key is private", async () => {
     const workDir = await mkdtemp(join(tmpdir(), "issuer-"));
     try {
       const issuers = await Promise.all([1, 2, 3].map(() => openLocalIssuer(workDir)));

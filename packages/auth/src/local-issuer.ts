@@ -28,7 +28,7 @@ export interface TokenRequest {
 
 /** Mints tokens with the key of one work directory. */
 export interface LocalIssuer {
-  /** What a service needs in order to trust the tokens. */
+  /** The rule that a service needs to trust the tokens. */
   readonly rule: JwtRule;
   /** Without a newline at its end: ztunnel sends a token file as it is. */
   mintToken(request: TokenRequest): Promise<string>;
@@ -72,7 +72,7 @@ async function openKey(directory: string): Promise<KeyObject> {
   const file = join(directory, "key.pem");
   let pem = await readIfThere(file);
   if (pem === undefined) {
-    // Who loses the race uses the winner's key.
+    // The process that loses the race uses the winner's key.
     await createFile(file, privateKeyPem(await generatePrivateKey("ecdsa-p256")), 0o600);
     pem = await readFile(file, "utf8");
   }
@@ -104,7 +104,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** The settings by which ca and xds-server know whose tokens prove an identity. */
+/** The settings that name the issuers whose tokens prove an identity to ca and xds-server. */
 export const issuerSettings = {
   jwtRule: text({
     env: "JWT_RULE",

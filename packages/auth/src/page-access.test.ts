@@ -1,4 +1,4 @@
-/** Who may see debug pages. */
+/** Access to debug pages. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -59,7 +59,7 @@ export function tokenReviewAuthenticator(options: TokenReviewOptions): Authentic
       const token = bearerToken(caller);
       if (token === undefined) return Promise.resolve(refused("no bearer token"));
       const cluster = clusterOf(caller, options);
-      // Nobody vouches for what a cluster said that has been left.
+      // Verdicts of a removed cluster are not trusted.
       const ask = options.reviewerOf(cluster);
       if (ask === undefined) return Promise.resolve(refused(`cluster ${JSON.stringify(cluster)} is not known`));
       const known = cache.get(`${cluster} ${trustDomain()}`, token);
@@ -130,7 +130,7 @@ function expiryOf(token: string): number {
   return exp === undefined ? Number.POSITIVE_INFINITY : exp * 1000;
 }
 
-/** Read without a check: only to know how to ask and how long to remember. */
+/** Read without a check: only to choose how to ask and how long to cache the verdict. */
 function claimsOf(token: string): { readonly aud?: unknown; readonly exp?: number } {
   try {
     return decodeJwt(token);

@@ -1,4 +1,4 @@
-/** Who may publish, write and read what, subject by subject, on a real NATS server with the users of `flotilla up`. */
+/** Permissions to publish, write and read, subject by subject, on a real NATS server with the users of `flotilla up`. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -61,7 +61,7 @@ async function refusedToPublish(service: BusService, subjects: readonly string[]
   })();
   for (const subject of subjects) connection.publish(subject, "{}");
   await connection.flush();
-  // What was reported waits to be read here.
+  // Reported errors wait to be read here.
   await nextTurn();
   await connection.close();
   return refused;
@@ -206,7 +206,7 @@ describe("permissions on NATS", () => {
       );
     });
 
-  it("whoever has no credentials does not connect, nor does a key that is not known", async () => {
+  it("clients without credentials or with an unknown key are not connected", async () => {
     const anonymous = connect({ servers: `127.0.0.1:${server.port}`, reconnect: false });
     await assert.rejects(anonymous, /Authorization Violation/);
     const strange = createBusCredentials(join(directory, "strange"));
@@ -292,7 +292,7 @@ describe("permissions on NATS", () => {
     return connectBus({ url, clientName: service, log: noopLogger }, stop.signal);
   }
 
-  /** What services do with the bus: each as itself. */
+  /** Exercises the bus as services use it, each with its own account. */
   async function works(open: (service: BusService) => Promise<Bus>): Promise<void> {
     await using writer = await open("xds-server");
     await using reader = await open("config-controller");

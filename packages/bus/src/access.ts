@@ -11,14 +11,14 @@ import { configurersOf, storedStreams } from "./stored-streams.ts";
 import { token } from "./topics.ts";
 
 /**
- * What each service may do on NATS, made of the table of stored streams and of the subjects that each publishes. The servers of
- * `flotilla up` and the files below k8s/ get their users from here; docs/security/who-writes.md shows the result.
+ * Rights of each service on NATS, made of the table of stored streams and of the subjects that each publishes. The servers of `flotilla up`
+ * and the files below k8s/ get their users from here; docs/security/who-writes.md shows the result.
  */
 export const busServices = ["ca", "config-controller", "service-controller", "webhook", "xds-server"] as const;
 /** A service with a user of its own on the NATS server. */
 export type BusService = (typeof busServices)[number];
 
-/** Subjects with NATS' wildcards. What is not allowed is refused. */
+/** Subjects with NATS' wildcards. All others are refused. */
 export interface BusPermissions {
   readonly publish: readonly string[];
   /** Refused although `publish` allows it. */
@@ -78,7 +78,7 @@ export function inboxPrefix(clientName: string): string {
 /** A user of the NATS server's configuration. */
 export interface BusUser {
   readonly service: BusService;
-  /** How NATS knows the user: a public key, or a name in its certificate. */
+  /** The user's identity at NATS: a public key, or a name in its certificate. */
   readonly identity: { readonly nkey: string } | { readonly user: string };
 }
 

@@ -17,7 +17,7 @@ function open(name = "leases", acceptsAny?: () => boolean) {
   return { plain, notes, values: authenticatedKeyValue(plain, createSeal("ours"), acceptsAny) };
 }
 
-/** What a writer with a key of its own, another bucket or another key of the bucket left in its entry. */
+/** The code that a writer with a key of its own, another bucket or another key of the bucket left in its entry. */
 async function codeFrom(secret: string, bucket: string, key: string, written = value): Promise<string | undefined> {
   const { plain } = open(bucket);
   await authenticatedKeyValue(plain, createSeal(secret)).put(key, written);
@@ -25,7 +25,7 @@ async function codeFrom(secret: string, bucket: string, key: string, written = v
 }
 
 describe("a shared value", () => {
-  it("is read by whoever has the key", async () => {
+  it("is read with the key", async () => {
     const { values, notes } = open();
     const revision = await values.put("a", value);
     assert.deepEqual((await values.get("a"))?.value, value);

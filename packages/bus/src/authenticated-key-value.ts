@@ -1,6 +1,6 @@
 /**
- * Shared values with a code over bucket, key and value. One without it, or with a wrong one, is as if it were not there: whoever has the
- * right to write the key writes over it.
+ * Shared values with a code over bucket, key and value. A value without a code, or with a wrong one, counts as absent: writers with the
+ * right to the key overwrite it.
  */
 import { timingSafeEqual } from "node:crypto";
 import { BusError } from "./errors.ts";

@@ -1,4 +1,4 @@
-/** Which messages of the stream count: those whose code fits, and of one subject none that is older than what was read. */
+/** Acceptance of the stream's messages: those whose code fits, and of one subject none that is older than one read before. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { noopLogger, until } from "@flotilla/runtime";

@@ -1,7 +1,7 @@
 /**
- * Messages of the stream are authenticated: a code over subject, headers and payload, by a key that only the services have. Who gets at
- * NATS can take messages away, and their publishers write them again. Each also carries a stamp that grows with every message of the
- * fleet: an old message that is stored again is older than what its readers have seen.
+ * Messages of the stream are authenticated: a code over subject, headers and payload, by a key that only the services have. An attacker
+ * with access to NATS can remove messages, and their publishers write them again. Each also carries a stamp that grows with every message
+ * of the fleet: an old message that is stored again is older than those its readers have seen.
  */
 import { timingSafeEqual } from "node:crypto";
 import { TimeSlice } from "@flotilla/runtime";
@@ -120,7 +120,7 @@ async function* follow(items: AsyncIterable<BusItem>, codes: MessageCodes): Asyn
   const stamps: Stamps = { ofKeys: new Map(), ofDeleted: new Map() };
   for await (const item of items) {
     if (item.kind !== "message") {
-      // What the servers have now may be older than what they had.
+      // After a reset, the servers may hold an older state than before.
       if (item.kind === "reset") for (const one of Object.values(stamps)) one.clear();
       yield item;
       continue;

@@ -41,6 +41,7 @@ export const attestSettings = {
     env: "DIGEST_INTERVAL",
     default: 60_000,
     min: 1_000,
-    sentence: "How often the stream is compared with what was published, and digests are published for subscribers.",
+    sentence:
+      "Interval in which the stream is compared with the published state, and digests are published for subscribers.",
   }),
 } as const;

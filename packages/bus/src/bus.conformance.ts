@@ -1,4 +1,4 @@
-/** What every implementation of the bus keeps; run by the tests of both. */
+/** Promises that every implementation of the bus keeps; run by the tests of both. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { until } from "@flotilla/runtime";
@@ -131,7 +131,7 @@ export function busConformance(open: () => Promise<Bus>): void {
     await other[Symbol.asyncDispose]();
   });
 
-  it("shares values: whoever knows the last revision writes, all who watch see it", async () => {
+  it("shares values: the holder of the last revision writes, all watchers see it", async () => {
     await using bus = await open();
     await using other = await open();
     const [mine, theirs] = [await bus.keyValue("leases"), await other.keyValue("leases")];

@@ -25,23 +25,23 @@ export interface StoredMessage {
   readonly refused?: string;
 }
 
-/** What a follower receives, in the order of the sequence. */
+/** Items that a follower receives, in the order of the sequence. */
 export type BusItem =
   | { readonly kind: "message"; readonly message: StoredMessage }
   /** Everything that was stored when following began has been delivered. */
   | { readonly kind: "caught-up"; readonly sequence: number; readonly epoch: string }
   /**
-   * What was received before may not hold any more: the sequence began anew, or deletes that the
-   * position has not seen were forgotten meanwhile. Everything that is stored follows.
+   * Earlier events may not hold any more: the sequence began anew, or deletes that the position has not seen were forgotten meanwhile.
+   * Everything that is stored follows.
    */
   | { readonly kind: "reset"; readonly reason: string; readonly epoch: string };
 
-/** Whether the bus answers, and since when it does not, in milliseconds since 1970. */
+/** The bus is connected, or disconnected since a time in milliseconds since 1970. */
 export type BusState =
   | { readonly connected: true }
   | { readonly connected: false; readonly sinceMs: number; readonly reason: string };
 
-/** Which subjects, from where on. */
+/** The subjects to follow, and the position to start after. */
 export interface FollowOptions {
   /** Subject filters; `>` stands for any rest. They do not overlap. */
   readonly filters: readonly string[];
@@ -79,7 +79,7 @@ export interface Bus extends AsyncDisposable {
   onEpoch(listener: (epoch: string) => void): () => void;
   /** The largest payload and headers of one message. */
   readonly maxMessageBytes: number;
-  /** What could not be read, by whoever reads it over this bus. */
+  /** Unreadable values, of all readers of this bus. */
   readonly setAside: SetAside;
   readonly state: BusState;
   /** Called at every change of `state`. Returns a function that ends that. */
@@ -106,8 +106,8 @@ export interface Mark {
 }
 
 /**
- * What stands at the place of a mark: the time of the message that is there, `replaced` where its subject has a newer value since,
- * `same` where the servers cannot have been rewound meanwhile.
+ * The message at the place of a mark: the time of the message that is there, `replaced` where its subject has a newer value since, `same`
+ * where the servers cannot have been rewound meanwhile.
  */
 export type MarkedPlace = "same" | "replaced" | number;
 

@@ -1,22 +1,25 @@
-/** What a reader holds against what the stream holds: the differences as changes that mend the reader. */
+/** Compares the state of a reader with the stream: the differences as changes that repair the reader. */
 import type { Change } from "@flotilla/model";
 import type { Bus } from "./bus.ts";
 import { contentOf, prepare, stateOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, filters, type KeyState, subjectOf, topicOf } from "./topics.ts";
 
-/** What the reader holds, and up to which position. */
+/** The state that the reader holds, and its position. */
 export interface CompareOptions {
   readonly bus: Bus;
   readonly seal: Seal | undefined;
-  /** What the reader holds has come up to here; later values are still on their way to it. */
+  /** The reader's state is complete up to here; later values are still on their way to it. */
   readonly position: number;
   readonly held: Iterable<KeyState>;
   /** Topics that are looked at. */
   readonly topics: ReadonlySet<string>;
 }
 
-/** What cannot be read is set aside and no difference. @throws BusError BUS_SEALED when what differs is sealed and there is no key */
+/**
+ * Unreadable values are set aside and are no difference.
+ * @throws BusError BUS_SEALED when a differing value is sealed and there is no key
+ */
 export async function differences(options: CompareOptions): Promise<readonly Change[]> {
   const { bus, seal, position, topics } = options;
   const held = new Map([...options.held].map(({ subject, fingerprint }) => [subject, fingerprint]));
@@ -28,13 +31,13 @@ export async function differences(options: CompareOptions): Promise<readonly Cha
     held.delete(subject);
     if (sequence > position) continue;
     const state = stateOf(message, seal);
-    // What is in force stays until something good stands there.
+    // The value in force stays until a good one is stored in its place.
     if (state.kind === "unreadable") bus.setAside.note(subject, state.error);
     else if (state.kind === "delete") {
       if (own !== undefined) found.push(...deletesOf(subject));
     } else if (own !== state.fingerprint) found.push(contentOf(message, seal));
   }
-  // Of what is left the stream knows nothing any more, not even that it was deleted.
+  // The stream holds nothing about the remaining keys any more, not even a delete.
   for (const subject of held.keys()) if (topics.has(topicOf(subject))) found.push(...deletesOf(subject));
   return found;
 }

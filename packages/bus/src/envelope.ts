@@ -7,7 +7,7 @@ import { BusError } from "./errors.ts";
 import type { Seal } from "./seal.ts";
 import { decodeChange, encodeChange, keyText, subjectOf } from "./topics.ts";
 
-/** Changes that were written together have one id and know how many they are. */
+/** Changes that were written together carry one id and their number. */
 export interface GroupMark {
   readonly id: string;
   readonly size: number;
@@ -46,7 +46,7 @@ export interface Prepared {
   readonly change: Change;
   readonly subject: string;
   readonly plain: Uint8Array;
-  /** Equal changes have equal fingerprints, whoever computes them. */
+  /** Equal changes have equal fingerprints in every service. */
   readonly fingerprint: string;
 }
 
@@ -126,7 +126,7 @@ export function contentOf(message: StoredMessage, seal: Seal | undefined): Chang
   return change;
 }
 
-/** What a message is in a comparison of states; its own account of that (headers) is not believed. */
+/** The state of a message in a comparison; the message's own headers about it are not trusted. */
 export type MessageState =
   | { readonly kind: "put"; readonly fingerprint: string }
   | { readonly kind: "delete" }
@@ -174,12 +174,12 @@ export function expectAuthentic({ refused }: StoredMessage): void {
   if (refused !== undefined) throw new BusError("BUS_FORGED", refused);
 }
 
-/** Whether the payload is encrypted. */
+/** True where the payload is encrypted. */
 export function isSealed({ headers }: StoredMessage): boolean {
   return headers[names.sealed] === "1";
 }
 
-/** Whether the message marks a deleted key. */
+/** True where the message marks a deleted key. */
 export function isDelete({ headers }: StoredMessage): boolean {
   return headers[names.operation] === "delete";
 }

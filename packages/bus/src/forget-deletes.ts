@@ -26,6 +26,6 @@ export async function forgetDeletes(options: ForgetDeletesOptions, messages: rea
   try {
     await bus.forget(old.map(({ sequence }) => sequence));
   } catch (error) {
-    log.warn("old deletes stay in the stream until the next try", { count: old.length, error });
+    log.warn("old deletes not purged, trying again later", { count: old.length, error });
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What the stream holds of one publisher, by subject: what is to be published is compared with it. The changes themselves are there to
- * be published again should the stream be lost, unless the source can be asked for them.
- * Changes as messages of one group, and the bounds that a message must keep: NATS would refuse it again with each try.
+ * The stream's values of one publisher, by subject, with which new changes are compared. The changes themselves are there to be published
+ * again should the stream be lost, unless the source can be asked for them. Changes as messages of one group, and the bounds that a message
+ * must keep: NATS would refuse it again with each try.
  */
 import type { Cause, Change } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
@@ -15,7 +15,7 @@ interface Held {
   readonly change?: Change;
 }
 
-/** What is remembered of a change; the change itself only by who keeps changes. */
+/** The remembered part of a change; the change itself only where changes are kept. */
 export interface Remembered extends Pick<Prepared, "subject" | "fingerprint"> {
   readonly change: Change | Pick<Change, "type" | "op">;
 }
@@ -138,12 +138,12 @@ export async function readPublished(
   return messages;
 }
 
-/** A change as it travels, but for what is said of its group. */
+/** A change as it is published, except for the marks of its group. */
 export interface Packed extends Pick<OutgoingMessage, "payload" | "headers"> {
   readonly remembered: Remembered;
 }
 
-/** Changes that are written together as messages: each knows its group, so that readers can put it together again. */
+/** Changes that are written together as messages: each carries the mark of its group, so that readers can put it together again. */
 export function groupMessages(packed: readonly Packed[], cause: Cause): readonly OutgoingMessage[] {
   const sizes = new Map<string, number>();
   for (const { remembered } of packed) sizes.set(remembered.change.type, (sizes.get(remembered.change.type) ?? 0) + 1);
@@ -154,15 +154,15 @@ export function groupMessages(packed: readonly Packed[], cause: Cause): readonly
   });
 }
 
-/** What headers add to a payload, at most. */
+/** The size that headers add to a payload, at most. */
 const headerBytes = 2_048;
 
 /** A message's control line holds its subject twice at most, and NATS takes 4,096 bytes (docs/decisions/0149-long-keys.md). */
 const maxSubjectBytes = 2_000;
 
 /**
- * What the bus takes: a message beyond it is refused by name before it is sent, since it would be sent again for ever.
- * Undefined when the message can travel. @param plainBytes of the payload before it was packed
+ * The bound of the bus: a larger message is refused by name before it is sent, since it would be sent again for ever. Undefined when the
+ * message can travel. @param plainBytes of the payload before it was packed
  */
 export function whyRefused(message: OutgoingMessage, plainBytes: number, maxMessageBytes: number): string | undefined {
   const { length } = message.subject;
@@ -173,7 +173,7 @@ export function whyRefused(message: OutgoingMessage, plainBytes: number, maxMess
   return bytes > maxMessageBytes ? `${bytes} bytes are more than the bus takes, ${maxMessageBytes}` : undefined;
 }
 
-/** What counts towards `maxMessageBytes`. */
+/** The size that counts towards `maxMessageBytes`. */
 export function messageBytes({ payload, headers = {} }: OutgoingMessage): number {
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, payload.length);
 }

@@ -52,7 +52,7 @@ export function boundSettings(stream: string): {
   return { changeable, all: { ...changeable, max_consumers: maxConsumers } };
 }
 
-/** The server's users say no. */
+/** The server denies the user permission. */
 function isForbidden(error: unknown): boolean {
   return error instanceof NatsError && (error.code === ErrorCode.PermissionsViolation || error.isPermissionError());
 }

@@ -36,13 +36,13 @@ export interface KeyValue {
   delete(key: string): Promise<void>;
   /** All that is there, in order of revision. */
   entries(): Promise<readonly KeyValueEntry[]>;
-  /** What is there, then what changes. Values that expire are not reported. */
+  /** The present entries, then each change. Values that expire are not reported. */
   watch(stop: AbortSignal): AsyncIterable<KeyValueEntry>;
 }
 
 /**
- * What stands in an entry, decoded where it enters. Undefined when there is nothing, or nothing that can be read: that is set aside by
- * name, and healed by the next good value.
+ * The value of an entry, decoded where it enters. Undefined when there is nothing, or nothing that can be read: that is set aside by name,
+ * and healed by the next good value.
  */
 export function readValue<T>(
   { bucket, setAside }: Pick<KeyValue, "bucket" | "setAside">,

@@ -1,4 +1,4 @@
-/** What the stream holds now, each change with its own place in the sequence and its cause. */
+/** The changes that the stream holds now, each with its own place in the sequence and its cause. */
 import type { Cause, Change } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
 import { type Bus, markText, type StoredMessage } from "./bus.ts";
@@ -15,7 +15,7 @@ export interface LastChange {
   readonly cause: Cause;
 }
 
-/** Which topic is read, and the seal of Secrets. */
+/** The topic that is read, and the seal of Secrets. */
 export interface LastChangesOptions {
   readonly bus: Bus;
   /** One of `filters`. */
@@ -23,10 +23,7 @@ export interface LastChangesOptions {
   readonly seal: Seal | undefined;
 }
 
-/**
- * In order of the sequence, read some at a time. What cannot be read is set aside by name; sealed ones are left out where there is no
- * key.
- */
+/** In order of the sequence, read some at a time. Unreadable values are set aside by name; sealed ones are left out where there is no key. */
 export async function* lastChanges(options: LastChangesOptions): AsyncGenerator<LastChange, void, undefined> {
   const { bus, filter, seal } = options;
   const timeSlice = new TimeSlice();

@@ -15,7 +15,7 @@ export interface MemoryStream {
   /** Undefined while there is no stream. */
   config: Partial<StreamConfig> | undefined;
   created: string;
-  /** What was asked, by the names of the methods. */
+  /** Requests received, by the names of the methods. */
   readonly calls: string[];
   /** Asked before each request: an error is the answer to it. */
   refusal: (call: string) => Error | undefined;

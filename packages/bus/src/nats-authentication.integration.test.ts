@@ -1,4 +1,4 @@
-/** Whoever gets at NATS without the key can take messages and values away, and nothing else; what is taken away comes back. */
+/** An attacker with access to NATS but without the key can remove messages and values, and nothing else; removed ones come back. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

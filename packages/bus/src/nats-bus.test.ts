@@ -33,7 +33,7 @@ describe("bus over NATS in memory", () => {
   busConformance(connect);
 });
 
-/** What a follower received, as short texts. */
+/** Received events of a follower, as short texts. */
 function follow(bus: Bus, afterSequence = 0, more: { readonly epoch?: string; readonly mark?: string } = {}) {
   const items: string[] = [];
   const end = new AbortController();

@@ -5,7 +5,7 @@ import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMess
 import { horizonSubject, type Mark, type MarkedPlace, markText, type ReadPlace, readMark, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
-import { closeConnection, connectPatiently, retryUntilAborted } from "./nats-connection.ts";
+import { closeConnection, connectUntilAborted, retryUntilAborted } from "./nats-connection.ts";
 import { openNatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
 import { type NatsConnectOptions, retryMs } from "./nats-options.ts";
@@ -26,7 +26,7 @@ export interface NatsOptions extends NatsConnectOptions {
 
 /** Waits for the servers when they are away, and logs it; never gives up unless `stop` fires. */
 export async function connectNats(options: NatsOptions, stop: AbortSignal): Promise<Bus> {
-  const connection = await connectPatiently(options, stop);
+  const connection = await connectUntilAborted(options, stop);
   try {
     const open = async () => {
       const manager = await connection.jetstreamManager();
@@ -150,7 +150,7 @@ class NatsBus implements Bus {
   async forget(sequences: readonly number[]): Promise<void> {
     if (sequences.length === 0) return;
     const horizon = Math.max(await horizonOf(this.#link.manager), ...sequences);
-    // First the mark, then the removal: whoever reads in between begins again without need, never too late.
+    // First the mark, then the removal: a reader in between begins again without need, never too late.
     await this.publish([{ subject: horizonSubject, payload: new TextEncoder().encode(String(horizon)) }]);
     for (const sequence of sequences) await removeMessage(this.#link.manager, sequence);
   }

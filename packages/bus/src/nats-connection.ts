@@ -7,7 +7,7 @@ import { connectionOptions, type NatsConnectOptions, retryMs } from "./nats-opti
 const logAgainMs = 30_000;
 
 /** @throws BusError BUS_CONNECT when the URL cannot be read; the reason of `stop` */
-export async function connectPatiently(options: NatsConnectOptions, stop: AbortSignal): Promise<NatsConnection> {
+export async function connectUntilAborted(options: NatsConnectOptions, stop: AbortSignal): Promise<NatsConnection> {
   const settings = connectionOptions(options);
   const { log, onAway } = options;
   return retryUntilAborted(

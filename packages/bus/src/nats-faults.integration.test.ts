@@ -32,7 +32,7 @@ const config = (name: string, spec: unknown): Change => {
   return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
 };
 
-/** What a reader of everything holds, and how it came to that. */
+/** The state of a reader of everything, and the items that led to it. */
 function read(bus: Bus, publishers: readonly string[] = []) {
   const held = new Map<string, unknown>();
   const items: SubscriberItem[] = [];

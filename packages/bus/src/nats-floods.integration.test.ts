@@ -1,4 +1,7 @@
-/** What a service with its own credentials can do to the others by much of what it may do, on a real NATS server with the users of `flotilla up`. */
+/**
+ * The damage that a service with its own credentials can do to the others by many permitted requests, on a real NATS server with the users
+ * of `flotilla up`.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect as connectTcp } from "node:net";

@@ -1,6 +1,7 @@
 /**
- * Whether a NATS server can write its streams. nats-server 2.15 never writes to a stream again that it failed to write once, also after there
- * is room on the disk: it answers reads, keeps its connections, and shows the failure in its health check only, until it is restarted.
+ * Checks that a NATS server can write its streams. nats-server 2.15 never writes to a stream again that it failed to write once, also after
+ * there is room on the disk: it answers reads, keeps its connections, and shows the failure in its health check only, until it is
+ * restarted.
  */
 import { connect, NatsError } from "nats";
 
@@ -12,8 +13,8 @@ const question = "$SYS.REQ.SERVER.PING.HEALTHZ";
 const answerWithinMs = 2_000;
 
 /**
- * What the health check of the server on this port of this host reports; undefined while all is well. It is asked as a user of the system account.
- * A server that gives no answer reports nothing: whether it runs at all is for its launcher to see.
+ * The report of the health check of the server on this port of this host; undefined while all is well. It is asked as a user of the system
+ * account. A server that gives no answer reports nothing: whether it runs at all is for its launcher to see.
  */
 export async function natsHealth(
   port: number,

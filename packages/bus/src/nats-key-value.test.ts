@@ -131,7 +131,7 @@ describe("shared values over NATS in memory", () => {
     })();
     await until(() => seen.length === 1, soon("the first value"));
     server.drop();
-    await until(() => lines.includes("nats is back"), soon("the server"));
+    await until(() => lines.includes("nats reconnected"), soon("the server"));
     await values.put("b", bytes("two"));
     await values.delete("a");
     await until(() => seen.length >= 3, soon("all values"));

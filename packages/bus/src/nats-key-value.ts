@@ -115,7 +115,7 @@ async function streamOf(manager: JetStreamManager, name: string, settings: Parti
 /** The messages of a bucket's stream, by key. */
 function messagesOf(name: string, { link, client }: Pick<Parts, "link" | "client">) {
   const subjectOf = (key: string): string => `$KV.${name}.${token(key)}`;
-  /** Of the leader. What was deleted has no value. */
+  /** Read from the leader. Deleted keys have no value. */
   const last = async (key: string): Promise<KeyValueEntry | undefined> => {
     const found = await lastMessage(link.manager, `KV_${name}`, subjectOf(key));
     return found && entryWith({ key, revision: found.seq, payload: found.data, headers: recordOf(found.header) });
@@ -211,7 +211,7 @@ async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): As
   }
 }
 
-/** Repeats work that fails for want of a leader, for as long as an election may take. While NATS is away nothing is waited for. */
+/** Repeats work that fails for want of a leader, for as long as an election may take. While NATS is away it fails at once. */
 async function retryWhile<T>(
   isRetried: (error: unknown) => boolean,
   work: () => Promise<T>,

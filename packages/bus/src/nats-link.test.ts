@@ -70,8 +70,8 @@ describe("the link to the stream", () => {
     assert.deepEqual(states.slice(1), [{ connected: true }]);
     assert.equal(link.lost.aborted, false);
     assert.deepEqual(
-      lines.filter((line) => /^nats is/.test(line)),
-      ["nats is away", "nats is back"],
+      lines.filter((line) => /^nats (?:dis|re)connected/.test(line)),
+      ["nats disconnected", "nats reconnected"],
     );
     await link.close();
   });

@@ -88,7 +88,7 @@ export class NatsLink {
     const { log } = this.#options;
     const look = await openStream(this.#options);
     if (look.epoch !== this.#epoch) {
-      log.warn("the stream was lost and is made anew", { before: this.#epoch, now: look.epoch });
+      log.warn("stream lost and created again", { before: this.#epoch, now: look.epoch });
       this.#epoch = look.epoch;
       // Readers of the old stream wait for nothing.
       this.#lost.abort(new BusError("BUS_CONNECT", "the stream was lost"));
@@ -119,7 +119,7 @@ export class NatsLink {
     if (!this.#state.connected) return;
     this.#back = Promise.withResolvers();
     this.#setState({ connected: false, sinceMs: this.#options.nowMs(), reason });
-    this.#options.log.warn("nats is away", { reason });
+    this.#options.log.warn("nats disconnected", { reason });
   }
 
   async #onBack(): Promise<void> {
@@ -134,7 +134,7 @@ export class NatsLink {
     }
     this.#setState({ connected: true });
     this.#back.resolve();
-    log.info("nats is back");
+    log.info("nats reconnected");
   }
 
   #setState(state: BusState): void {

@@ -1,4 +1,4 @@
-/** What the URL of NATS means for a connection. */
+/** Options of a connection that follow from the URL of NATS. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -7,7 +7,7 @@ import { messageBytes } from "./held-changes.ts";
 import type { NatsLink } from "./nats-link.ts";
 import { retryMs } from "./nats-options.ts";
 
-/** What one message may weigh beside its payload and headers. */
+/** The size of one message beside its payload and headers, at most. */
 const overheadBytes = 1_024;
 /** Shorter than an election in a cluster takes: an unanswered message is sent again with the same id, and stored once. */
 const timeoutMs = 2_500;

@@ -53,7 +53,7 @@ export async function horizonOf(manager: JetStreamManager): Promise<number> {
   return Number.isSafeInteger(horizon) && horizon >= 0 && horizon < (message?.seq ?? 0) ? horizon : 0;
 }
 
-/** What stands at the place of a mark now. */
+/** The present content of a mark's place. */
 export async function markedPlace(manager: JetStreamManager, { sequence }: Mark): Promise<MarkedPlace> {
   try {
     return Date.parse((await manager.streams.getMessage(streamName, { seq: sequence })).timestamp);

@@ -1,10 +1,9 @@
 /**
- * Reads a JetStream stream in order: an ephemeral push consumer whose every delivery is counted. It
- * ends, instead of going on with a hole, when a delivery or several heartbeats are missing; whoever
- * reads it begins again from where it was.
+ * Reads a JetStream stream in order: an ephemeral push consumer whose every delivery is counted. It ends, instead of going on with a gap,
+ * when a delivery or several heartbeats are missing; its reader begins again from its last position.
  *
- * differs: the client library's ordered consumers keep a timer of consumers whose server was killed,
- * and report nothing when a stream is removed under them.
+ * differs: the client library's ordered consumers keep a timer of consumers whose server was killed, and report nothing when a stream is
+ * removed under them.
  */
 import { orAborted } from "@flotilla/runtime";
 import {
@@ -34,7 +33,7 @@ export interface ConsumerOptions {
   readonly start: number | "last-per-subject";
 }
 
-/** What the consumer yields: a message and how many are pending behind it, or that it is idle. */
+/** Items that the consumer yields: a message and the number pending behind it, or that it is idle. */
 export type Delivery =
   | { readonly kind: "begin"; readonly pending: number }
   | { readonly kind: "message"; readonly message: StoredMessage; readonly pending: number }
@@ -70,8 +69,8 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
         place.reached = item.message.sequence;
         yield { ...item, pending: atLeast(item.pending, place) };
       } else {
-        const word = status === 100 ? heartbeat(message, connection, delivered) : "hole";
-        if (word === "hole") return;
+        const word = status === 100 ? heartbeat(message, connection, delivered) : "gap";
+        if (word === "gap") return;
         // The message that is missing may have been removed meanwhile.
         if (word === "idle" && isBehind(place)) place.target = await targetOf(options);
         if (word === "idle" && !isBehind(place)) yield { kind: "idle" };
@@ -156,15 +155,15 @@ function watch(subscription: Subscription, end: () => void): NodeJS.Timeout {
 }
 
 /**
- * What a word of the server means that is no delivery. Answers flow control on the way: until that has come the server sends
+ * Interprets a status message of the server, which is no delivery. Answers flow control on the way: until that has come the server sends
  * nothing although there is more, and reports only that it is there still, which is not idleness.
  */
-function heartbeat(message: Msg, connection: NatsConnection, delivered: number): "idle" | "waiting" | "hole" {
+function heartbeat(message: Msg, connection: NatsConnection, delivered: number): "idle" | "waiting" | "gap" {
   if (message.headers?.description.startsWith("Flow") === true) {
     message.respond();
     return "waiting";
   }
-  if (Number(message.headers?.get("Nats-Last-Consumer") ?? Number.NaN) !== delivered) return "hole";
+  if (Number(message.headers?.get("Nats-Last-Consumer") ?? Number.NaN) !== delivered) return "gap";
   const stalled = message.headers?.get("Nats-Consumer-Stalled") ?? "";
   if (stalled === "") return message.headers?.description.startsWith("Idle") === true ? "idle" : "waiting";
   connection.publish(stalled);

@@ -56,7 +56,7 @@ describe("publisher and subscriber", () => {
     assert.equal(await publisher("one").synchronize([config("a", {})]), 0);
   });
 
-  it("what is published together arrives together, with its cause", async () => {
+  it("changes published together arrive together, with their cause", async () => {
     const { bus, publisher } = open("groups");
     const one = publisher();
     await one.synchronize([]);

@@ -64,7 +64,7 @@ describe("publisher", () => {
     }
   });
 
-  it("what the stream holds stays where the state may be older, and is published where it holds nothing", async () => {
+  it("values of the stream stay where the state may be older, missing ones are published", async () => {
     const { create } = setUp("publisher-old");
     await create().synchronize([config("a", { hosts: ["new"] })]);
     const older = [config("a", { hosts: ["old"] }), config("b", { hosts: ["b"] })];
@@ -119,7 +119,7 @@ describe("publisher", () => {
     assert.equal((await bus.lastValues(filters.config)).length, 1);
   });
 
-  it("what is large but repeats itself travels packed", async () => {
+  it("large values that repeat themselves are compressed", async () => {
     const { bus, create } = setUp("publisher-packed");
     const large = config("a", { hosts: Array.from({ length: 5_000 }, (_, i) => `host-${i}.example.com`) });
     await create().synchronize([large]);

@@ -45,10 +45,10 @@ export interface PublishOptions {
   readonly caller?: string;
 }
 
-/** What stays although the state does not name it: its source could not be read. */
+/** Keys that stay although the state does not name them: their source could not be read. */
 export interface Kept {
   readonly keep?: (key: Change["key"]) => boolean;
-  /** What the stream holds of these stays: the state that is published may be older. */
+  /** The stream's values of these keys stay: the state that is published may be older. */
   readonly isOld?: (key: Change["key"]) => boolean;
 }
 
@@ -57,9 +57,9 @@ export interface Publisher {
   /** Place of the last change that was published in the fleet's sequence; 0 before the first. */
   readonly lastSequence: number;
   /**
-   * The source's whole state: publishes the differences, deletes what this publisher published and
-   * the source no longer has, then says that everything is published. Resolves to the number of changes. The state is asked for
-   * some at a time, with turns for others between, and nothing of it is held that the stream holds already.
+   * The source's whole state: publishes the differences, deletes keys that this publisher published and the source no longer has, then
+   * publishes the marker that everything is published. Resolves to the number of changes. The state is read some at a time, yielding to
+   * others between, and no value that the stream already holds is kept.
    */
   synchronize(state: Iterable<Change>, options?: PublishOptions & Kept): Promise<number>;
   /** Deletes what this publisher published of keys that nobody has any more. Resolves to the number of deletes. */
@@ -72,7 +72,7 @@ export interface Publisher {
    * published nothing is done.
    */
   attest(): Promise<number>;
-  /** Somebody else may have published meanwhile: what the stream holds is read again before more is said. */
+  /** Other publishers may publish from now on: the stream is read again before the next publish. */
   retire(): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ class KeyedPublisher implements Publisher {
   #sweptAtMs = 0;
   /** Subjects that were published since a comparison with the stream began. */
   #sentMeanwhile: Set<string> | undefined;
-  /** What is compared with is what was sent before. */
+  /** Serializes calls: each compares with the values sent before it. */
   readonly #turns = new Turns();
 
   constructor(options: PublisherOptions) {
@@ -213,7 +213,7 @@ class KeyedPublisher implements Publisher {
     const reason = whyRefused(message, plain.length, bus.maxMessageBytes);
     if (reason === undefined)
       return { remembered: { change: this.#remembered(change), subject, fingerprint }, ...message };
-    log.error("change is too large for the bus, what was published before stays", {
+    log.error("change too large for the bus, the value published before stays", {
       key: keyText(change).slice(0, maxLoggedKey),
       reason,
     });
@@ -253,11 +253,11 @@ class KeyedPublisher implements Publisher {
     const lost = this.#held.correct(stored, sent);
     if (lost.length === 0) return 0;
     const keys = lost.slice(0, namedKeys).map((change) => keyText(change).slice(0, maxLoggedKey));
-    this.#options.log.warn("the bus does not hold what was published", { count: lost.length, keys });
+    this.#options.log.warn("published values missing on the bus", { count: lost.length, keys });
     return this.#publish(lost);
   }
 
-  /** What the stream holds is not known any more; returns what was known. */
+  /** Marks the state of the stream as unread; returns the state until now. */
   #forget(): HeldChanges {
     const before = this.#held;
     this.#held = new HeldChanges(this.#options.current);

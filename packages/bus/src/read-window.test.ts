@@ -1,4 +1,4 @@
-/** Whether a reader may go on behind its position when it finds other servers. */
+/** Continuation after a reader's position when it reconnects to other servers. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { NatsError } from "nats";

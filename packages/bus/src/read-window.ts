@@ -18,7 +18,7 @@ export class ReadWindow {
     this.#isWhole = isWhole;
   }
 
-  /** What is added has been read, in order. */
+  /** Adds a mark that has been read, in order. */
   add({ subject, sequence, storedAtMs }: Mark & { readonly subject: string }): void {
     this.#marks.delete(subject);
     this.#marks.set(subject, { sequence, storedAtMs });
@@ -37,9 +37,9 @@ export class ReadWindow {
   }
 
   /**
-   * Whether reading on behind a position leads to what the stream has now. True where the newest message of the window that is still there
-   * is the one that was read, each newer one has a newer value behind the position, and nothing else stands between the two: a history
-   * that parted from the one that was read cannot have all three and differ in what is read next.
+   * True where reading on behind a position leads to the stream's present content. True where the newest message of the window that is
+   * still there is the one that was read, each newer one has a newer value behind the position, and nothing else stands between the two: a
+   * history that parted from the one that was read cannot have all three and differ in what is read next.
    */
   async leadsOn(
     manager: JetStreamManager,

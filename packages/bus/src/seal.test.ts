@@ -1,4 +1,4 @@
-/** What is sealed opens with the same key at the same place only, and codes of one purpose or one list of parts fit no other. */
+/** Sealed values open with the same key at the same place only, and codes of one purpose or one list of parts fit no other. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

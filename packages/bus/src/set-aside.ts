@@ -1,6 +1,6 @@
 /**
- * Values from outside that were set aside where they entered: malformed, of another type, not authenticated. Each has the name of its
- * place (a subject, a bucket and key); the next good value of the place takes it off the list. What was in force stays in force.
+ * Values from outside that were set aside on input: malformed, of another type, not authenticated. Each has the name of its place (a
+ * subject, a bucket and key); the next good value of the place takes it off the list. The value in force stays in force.
  */
 import type { Logger } from "@flotilla/runtime";
 
@@ -20,7 +20,7 @@ export interface SetAsideOptions {
   readonly nowMs: () => number;
 }
 
-/** Who writes poison can name as many places as they like: of more than these only the number is kept. */
+/** An attacker can name as many places as they like: beyond this bound only the number is kept. */
 const maxPlaces = 1_000;
 const maxPlaceLength = 300;
 const namedInSummary = 3;
@@ -46,14 +46,14 @@ export class SetAside {
     if (known === undefined && this.#values.size >= maxPlaces) return;
     this.#values.set(name, { place: name, reason, sinceMs: known?.sinceMs ?? nowMs(), count: (known?.count ?? 0) + 1 });
     if (known !== undefined) return;
-    log.error("value set aside, what was in force before stays", { place: name, reason });
+    log.error("invalid value ignored, the last valid one stays in force", { place: name, reason });
     this.#notify();
   }
 
   /** A good value stands there now, or none. Costs nothing while nothing is set aside. */
   heal(place: string): void {
     if (this.#values.size === 0 || !this.#values.delete(place.slice(0, maxPlaceLength))) return;
-    this.#options.log.info("value good again", { place });
+    this.#options.log.info("value accepted again", { place });
     this.#notify();
   }
 

@@ -124,7 +124,7 @@ export const storedStreams: readonly StoredStream[] = [
   },
 ];
 
-/** What one service with credentials can take of a stream: the others go on when it takes all of it. */
+/** The share of a stream that one service with credentials can take: the others go on when it takes all of it. */
 export interface StreamBounds {
   /** Of everything in it; writes beyond that are refused. Undefined: the disk is the bound. */
   readonly maxBytes: number | undefined;
@@ -148,8 +148,8 @@ export function boundsOf(stream: string): StreamBounds {
 }
 
 /**
- * Who changes the settings of a stream after it was made: those who read it, else its writers. xds-server, which every workload can reach, then
- * cannot lift the bounds of what it writes.
+ * The services that may change the settings of a stream after its creation: its readers, else its writers. xds-server, which every workload
+ * can reach, then cannot lift the bounds of what it writes.
  */
 export function configurersOf({ stream, writers, readers }: StoredStream): readonly string[] {
   return stream.startsWith("KV_") ? (readers ?? writers) : writers;

@@ -24,7 +24,7 @@ export interface SubscribeOptions {
   readonly seal: Seal | undefined;
 }
 
-/** What a subscriber receives: groups of changes, and marks between them. */
+/** Items that a subscriber receives: groups of changes, and marks between them. */
 export type SubscriberItem =
   | { readonly kind: "group"; readonly group: ChangeGroup }
   /** The stored changes have been delivered. */
@@ -37,7 +37,7 @@ export type SubscriberItem =
       /** Of what it has published; none while what is stored still comes: newer values hide older ones then. */
       readonly digests: Digests;
     }
-  /** What was delivered before may not hold any more; everything that is stored follows. */
+  /** Changes delivered before may not hold any more; everything that is stored follows. */
   | { readonly kind: "reset"; readonly reason: string; readonly epoch: string };
 
 /**
@@ -62,12 +62,12 @@ export async function* subscribe(options: SubscribeOptions, stop: AbortSignal): 
 class Reading {
   readonly #options: SubscribeOptions;
   readonly #groups: GroupGathering;
-  /** What is stored, until all of it has come; undefined afterwards. */
+  /** Stored messages, until all have arrived; undefined afterwards. */
   #backlog: Map<string, Member> | undefined = new Map();
-  /** What of it has been handed out: the rest of its groups may still come. */
+  /** Members of it that have been yielded: the rest of their groups may still arrive. */
   #recent: Member[] = [];
   readonly #missing: Set<string>;
-  /** Everything stored has come, and that has not been said: not everybody has published all. */
+  /** Everything stored has arrived, and this has not been yielded: some publishers have not published all. */
   #unsaid: { readonly epoch: string } | undefined;
 
   constructor(options: SubscribeOptions) {
@@ -141,7 +141,7 @@ class Reading {
     const changes = members.flatMap(({ change }) => change ?? []);
     const cause = members.at(-1)?.cause;
     for (const member of members) this.#recent.push(member);
-    // No time of an event: state that was stored says nothing about how fast news travels.
+    // No event time: stored state is no measure of propagation latency.
     if (cause !== undefined && changes.length > 0)
       yield { kind: "group", group: { changes, cause: { ...cause, eventTimeMs: 0, urgent: false }, position } };
   }
@@ -227,7 +227,7 @@ export class GroupGathering {
     return Math.min(this.#last, ...first.map((sequence) => sequence - 1));
   }
 
-  /** What is complete now, in order. */
+  /** Returns the groups that are complete now, in order. */
   add(member: Member): readonly ChangeGroup[] {
     const { publisher } = member.cause;
     this.#last = member.sequence;
@@ -242,13 +242,13 @@ export class GroupGathering {
     return this.#joined(finished);
   }
 
-  /** What the publisher has begun is all there will be. */
+  /** The open group of the publisher gets no more members. */
   flush(publisher: string, sequence: number): readonly ChangeGroup[] {
     this.#last = sequence;
     return this.#joined([...this.#close(publisher)]);
   }
 
-  /** The reader knows everything up to `sequence`; of the groups that `members` belong to more may come. */
+  /** The reader has read everything up to `sequence`; more members of the groups of `members` may arrive. */
   begin(members: readonly Member[], sequence: number): void {
     this.clear();
     this.#last = sequence;

@@ -1,17 +1,16 @@
 /**
- * Every subject of the control plane, with the event that travels on it. No other module spells a
- * subject or reads a payload.
+ * Every subject of the control plane, with the event that travels on it. No other module spells a subject or reads a payload.
  *
  *   flotilla.v1.config.<kind>.<namespace>.<name>          a configuration object
  *   flotilla.v1.service.<shard>.<namespace>.<host>.<name> a service of one shard
  *   flotilla.v1.endpoints.<shard>.<namespace>.<host>      the endpoints of a service in one shard
  *   flotilla.v1.workload.<shard>.<namespace>.<uid>        a workload of the ambient mesh
- *   flotilla.v1.sync.<publisher>                          the publisher has published all it knows
+ *   flotilla.v1.sync.<publisher>                          the publisher has published its whole state
  *
  * The `v1` token is the version of the payloads: an incompatible change gets a new one.
  *
- * Digests of what a publisher has published: who follows it compares them with what he holds, and knows that nothing was lost on
- * the way. A number that does not depend on the order, one for each topic.
+ * Digests of a publisher's whole published state: a follower compares them with its own and so detects losses on the way. A number that
+ * does not depend on the order, one for each topic.
  */
 import { hash } from "node:crypto";
 import {
@@ -40,7 +39,7 @@ export const filters = {
   services: `${subjectRoot}.service.>`,
   endpoints: `${subjectRoot}.endpoints.>`,
   workloads: `${subjectRoot}.workload.>`,
-  /** Markers: a publisher has published all it knows. */
+  /** Markers: a publisher has published its whole state. */
   sync: `${subjectRoot}.sync.>`,
 } as const;
 
@@ -82,7 +81,7 @@ export function syncPublisher(subject: string): string | undefined {
   return subject.startsWith(prefix) ? untoken(subject.slice(prefix.length)) : undefined;
 }
 
-/** What a marker says. */
+/** Payload of a marker. */
 interface Marker {
   readonly publisher: string;
   readonly epoch: string;
@@ -101,7 +100,7 @@ export function markedDigests(payload: Uint8Array): Digests {
   return decodeShape<Partial<Marker>>(payload, digestsShape).digests ?? {};
 }
 
-/** What a change is about, for logs and snapshots: equal for a put and a delete of one key. */
+/** The subject of a change, for logs and snapshots: equal for a put and a delete of one key. */
 export function keyText(change: Change): string {
   switch (change.type) {
     case "config":
@@ -150,7 +149,7 @@ export function untoken(text: string): string {
   return text.replaceAll(/_([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-/** Whether a subject matches a NATS filter, with `*` for one token and `>` for the rest. */
+/** True where a subject matches a NATS filter, with `*` for one token and `>` for the rest. */
 export function matchesFilter(subject: string, filter: string): boolean {
   const [parts, wanted] = [subject.split("."), filter.split(".")];
   for (const [i, want] of wanted.entries()) {
@@ -160,7 +159,7 @@ export function matchesFilter(subject: string, filter: string): boolean {
   return parts.length === wanted.length;
 }
 
-/** What there is of a topic; equal for equal states. */
+/** Digest of all values of a topic; equal for equal states. */
 export interface TopicDigest {
   readonly count: number;
   /** Sum over all keys and contents, modulo 2⁴⁸. */

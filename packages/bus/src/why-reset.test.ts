@@ -1,4 +1,4 @@
-/** Whether a reader may go on from its position, and why not. */
+/** Continuation of a reader from its position, and the reasons against it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { markText, readMark, whyReset } from "./bus.ts";

@@ -1,4 +1,4 @@
-/** A service that answers each request as a test says: debug pages by HTTP, the API of config-controller by HTTPS. */
+/** A service that answers each request as a test asks: debug pages by HTTP, the API of config-controller by HTTPS. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -147,8 +147,8 @@ export async function requestAt(
 const tokenTtlMs = 300_000;
 
 /**
- * Services on other hosts that the work directory records, as containers of one network have it, take a token of its issuer. A
- * service that `--url` names gets none: nobody knows who answers there.
+ * Services on other hosts that the work directory records, as containers of one network have it, get a token of its issuer. A service that
+ * `--url` names gets none: the party that answers there is unknown.
  */
 async function authorizationFor(
   base: string,

@@ -87,9 +87,9 @@ export function paths({ workDir }: Pick<Layout, "workDir">) {
     /** Compiled code of the services, so that a restart does not compile again. */
     compiledCode: join(workDir, "compiled-code"),
     servers: join(workDir, "servers"),
-    /** What each service proves itself to NATS and Redis with. */
+    /** Credentials of each service for NATS and Redis. */
     credentials: join(workDir, "credentials"),
-    /** What a running control plane writes down for other commands. */
+    /** State that a running control plane records for other commands. */
     state: join(workDir, "flotilla.json"),
   };
 }

@@ -45,7 +45,7 @@ function reachText({ live, concerned, isPrecise, replicas }: Distribution): stri
   return `live on ${live} of ${concerned}${isPrecise ? " proxies it concerns" : " proxies (all are counted)"}`;
 }
 
-/** Everything there is to say. */
+/** The full description, with all problems, warnings and rejections. */
 export function describeObject(status: ObjectStatus): string {
   const { problems, warnings, inForce } = status;
   const { refusals = [], behind = [] } = inForce?.distribution ?? {};

@@ -29,7 +29,7 @@ export async function* blockingQuery(
     } catch (error) {
       if (stop.aborted) return;
       onFailure(error);
-      // The agent may have been replaced by one that knows less: what it says next counts, whatever its index.
+      // The agent may have been replaced by one with less data: its next answer counts, whatever the index.
       index = 0;
       await delay(waits.next().value, stop);
       continue;

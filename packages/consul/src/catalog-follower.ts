@@ -1,6 +1,6 @@
 /**
- * Follows the services of one datacenter, namespace and partition: one blocking query on the list of services, one on the
- * health of each. What is known stays known while the agent is away.
+ * Follows the services of one datacenter, namespace and partition: one blocking query on the list of services, one on the health of each.
+ * The last state stays in force while the agent is away.
  */
 import { type ConsulInstance, type ConsulServiceKey, consulOrigin } from "@flotilla/registry";
 import { blockingQuery } from "./blocking-query.ts";
@@ -60,7 +60,7 @@ export class CatalogFollower {
   readonly #services = new Map<string, { readonly stop: AbortController; read: boolean }>();
   readonly #problems = new Map<string, readonly CatalogProblem[]>();
   #isListed = false;
-  /** By path: an answer to one question says nothing about another. */
+  /** By path: an answer to one request gives no information about another. */
   readonly #unanswered = new Map<string, Away>();
 
   constructor(options: CatalogFollowerOptions) {

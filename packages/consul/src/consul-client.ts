@@ -29,7 +29,7 @@ export interface ConsulQuestion {
 /** The parsed JSON of an answer, and the index for the next blocking query. */
 export interface ConsulAnswer {
   readonly body: unknown;
-  /** 0 when the agent says none. */
+  /** 0 when the agent reports none. */
   readonly index: number;
 }
 

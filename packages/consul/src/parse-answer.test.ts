@@ -1,4 +1,4 @@
-/** What Consul's answers are read as, and how wrong ones are refused. */
+/** Decoding of Consul's answers, and rejection of wrong ones. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseDatacenters, parseInstances, parseServiceNames } from "./parse-answer.ts";

@@ -1,4 +1,4 @@
-/** Everything that a scope holds, read afresh: what followers know is checked against it. */
+/** All services of a scope, read afresh: the state of followers is checked against it. */
 
 import type { CatalogEvent, CatalogScope } from "./catalog-follower.ts";
 import type { ConsulClient } from "./consul-client.ts";
@@ -26,7 +26,7 @@ export async function readCatalog(
   );
 }
 
-/** All datacenters that the agent knows, its own first. @throws ConsulError; the reason of `stop` */
+/** All datacenters known to the agent, its own first. @throws ConsulError; the reason of `stop` */
 export async function readDatacenters(client: ConsulClient, stop: AbortSignal): Promise<readonly string[]> {
   const { body } = await client.ask({ path: "/v1/catalog/datacenters" }, stop);
   return parseDatacenters(body);

@@ -1,6 +1,6 @@
 /**
- * A bounded number of things at a time; who waits longest comes next. Who finds no room can ask those who only wait for
- * news that others need their place.
+ * A bounded number of concurrent operations; the longest waiting comes next. An operation without a slot can ask blocking queries that only
+ * wait for news to give theirs up.
  */
 export class Slots {
   #free: number;

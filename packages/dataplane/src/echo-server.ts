@@ -1,4 +1,4 @@
-/** A small HTTP back end that says who it is and what reached it. */
+/** A small HTTP back end that reports its identity and the request that reached it. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -6,7 +6,7 @@ export interface EchoServer extends AsyncDisposable {
   readonly port: number;
   /** Requests answered so far. */
   readonly requests: () => number;
-  /** From now on everything is answered with this status; undefined: as the path says. */
+  /** From now on every request is answered with this status; undefined: the path decides. */
   answerAllWith(status: number | undefined): void;
 }
 

@@ -41,7 +41,7 @@ export interface PilotAgent extends AsyncDisposable {
   ready(withinMs: number): Promise<void>;
 }
 
-/** What an agent is started with, its files being in place. */
+/** Arguments, environment and token file of an agent whose files are in place. */
 export interface PreparedAgent extends Disposable {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -118,7 +118,7 @@ function mountRoot(rootFile: string, target: string): () => void {
   return () => unwatchFile(rootFile, onChange);
 }
 
-/** What the agent knows of its node comes in by template variables, the rest is as for any Envoy. */
+/** The agent fills in the node by template variables, the rest is as for any Envoy. */
 function bootstrapTemplate(
   { node, directory, adminPort, stateOfTheWorld = false }: Omit<PilotAgentOptions, "binary">,
   configPath: string,

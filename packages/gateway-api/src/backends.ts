@@ -7,10 +7,10 @@ import type { ReferenceGrantSpec } from "./gateway-spec.ts";
 import { isGranted, notGranted } from "./reference-grants.ts";
 import type { BackendRef, ObjectRef } from "./route-spec.ts";
 
-/** What references depend on besides themselves. */
+/** Lookups that references depend on besides themselves. */
 export interface BackendLookups {
   readonly domain: string;
-  /** Whether the mesh has a service of this host name. */
+  /** True where the mesh has a service of this host name. */
   readonly hasService: (hostname: string) => boolean;
   readonly poolService?: (namespace: string, name: string) => PoolService;
   /** The host and port of an XBackend; undefined where there is none. */

@@ -29,7 +29,7 @@ export function rootsProblem(
   return isPem(roots, "CERTIFICATE") ? undefined : "the bundle is malformed";
 }
 
-/** Whether there is a PEM block whose type ends in `label`, such as `EC PRIVATE KEY`. */
+/** True where there is a PEM block whose type ends in `label`, such as `EC PRIVATE KEY`. */
 function isPem(text: string, label: string): boolean {
   const begin = text.indexOf("-----BEGIN ");
   const end = begin === -1 ? -1 : text.indexOf("-----END ", begin);

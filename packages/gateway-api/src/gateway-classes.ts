@@ -5,7 +5,7 @@
 
 import { flag, text } from "@flotilla/runtime/settings";
 
-/** Which class the mesh's gateways have, who serves it and how: config-controller and xds-server agree on it. */
+/** Class of the mesh's gateways, and the controller that serves it: config-controller and xds-server agree on it. */
 export const gatewayClassSettings = {
   gatewayClass: text({
     env: "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
@@ -99,7 +99,7 @@ export function builtInClasses(settings: GatewayClassSettings): ReadonlyMap<stri
   ]);
 }
 
-/** What a GatewayClass with that `spec.controllerName` means; undefined: it is somebody else's. */
+/** Rules of a GatewayClass with that `spec.controllerName`; undefined: it belongs to another controller. */
 export function rulesOfController(
   classes: ReadonlyMap<string, GatewayClassRules>,
   controller: string,

@@ -1,4 +1,4 @@
-/** What requests a rule is for, in Istio's words. */
+/** Matches of a rule's requests, in Istio's words. */
 import { create, type MessageInitShape } from "@flotilla/proto";
 import {
   type HTTPMatchRequest,

@@ -35,7 +35,7 @@ export function isPoolRef({ group = "", kind = "Service" }: ObjectRef): boolean 
   return group === inferenceGroup && kind === "InferencePool";
 }
 
-/** Whether a service stands for a pool: gateways follow its endpoint picker. */
+/** True where a service stands for a pool: gateways follow its endpoint picker. */
 export function isPoolService(labels: Labels): boolean {
   return ownValue(labels, semanticsLabel) === poolSemantics;
 }
@@ -46,7 +46,7 @@ export function poolServiceName(pool: string, sha256: (text: string) => string):
   return `${pool.slice(0, maxNameLength - suffix.length)}${suffix}`;
 }
 
-/** What a pool's Service is to routes. `home` is the domain of its namespace's Services, `service` the name of its own. */
+/** A pool's Service, as routes see it. `home` is the domain of its namespace's Services, `service` the name of its own. */
 export function poolServiceOf(
   { home, service: name }: { readonly home: string; readonly service: string },
   serviceOf: (host: string) => { readonly labels: Labels; readonly port: number | undefined } | undefined,

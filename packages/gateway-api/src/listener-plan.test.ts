@@ -1,4 +1,4 @@
-/** What is wrong with listeners, and what serves in spite of it. */
+/** Problems with listeners, and the servers that remain in spite of them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Config } from "@flotilla/model";

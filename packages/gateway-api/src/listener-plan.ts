@@ -34,7 +34,7 @@ export interface ListenerPlan {
   /** Those whose routes may attach, sorted; `*` is all. */
   readonly namespaces: readonly string[];
   readonly kinds: readonly RouteKind[];
-  /** What keeps it from serving or from accepting all kinds. */
+  /** Problems that keep it from serving or from accepting all kinds. */
   readonly problems: ListenerProblems;
   /** Absent where it serves nothing. */
   readonly server?: Server;
@@ -242,7 +242,7 @@ function family({ protocol }: Kept): string {
   return protocol === "HTTPS" ? "TLS" : protocol;
 }
 
-/** Whether a route's host name is among those of a listener. */
+/** True where a route's host name is among those of a listener. */
 export function isHostOf({ hostname }: Kept, host: string): boolean {
   return hostname === "" || hostsOverlap(hostname, host);
 }

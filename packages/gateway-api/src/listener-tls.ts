@@ -30,7 +30,7 @@ export interface ListenerTlsResult {
 }
 
 export interface TlsProblem {
-  /** Set where the specification wants the listener itself not accepted. */
+  /** Set where the specification requires the listener itself to be not accepted. */
   readonly accepted?: Problem;
   readonly resolvedRefs: Problem;
 }

@@ -1,5 +1,6 @@
 /**
- * Which listeners, and which hosts of the mesh, a route attaches to, and why it does not attach to others of its parents.
+ * Selects the listeners and the hosts of the mesh that a route attaches to, with the reasons why it does not attach to others of its
+ * parents.
  * Source: corpus gateway-api (route-binding, invalid).
  */
 import { type Config, compareText, hostCovers } from "@flotilla/model";

@@ -1,4 +1,4 @@
-/** What rules of routes ask for that VirtualServices have no field for: the endpoint picker of a pool, and sessions. */
+/** Features of routes' rules that VirtualServices have no field for: the endpoint picker of a pool, and sessions. */
 import { type Config, type ConfigKey, fnv1a } from "@flotilla/model";
 import { type Duration, DurationSchema, fromJson, withSeconds } from "@flotilla/proto";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";

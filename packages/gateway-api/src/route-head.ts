@@ -68,7 +68,7 @@ function isParentKind(kind: string): kind is RouteParent["kind"] {
   return Object.hasOwn(groups, kind);
 }
 
-/** Whether the parent is in the mesh: its callers follow the route, not a gateway. */
+/** True where the parent is in the mesh: its callers follow the route, not a gateway. */
 export function isMeshParent({ kind }: RouteParent): boolean {
   return kind === "Service" || kind === "ServiceEntry";
 }

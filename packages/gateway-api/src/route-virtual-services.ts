@@ -35,7 +35,7 @@ export interface RouteVirtualService {
   readonly routes: readonly ConfigKey[];
 }
 
-/** Whether two plans are for the same VirtualService. There may be thousands, and all are compared when one route comes or goes. */
+/** True where two plans are for the same VirtualService. There may be thousands, and all are compared when one route comes or goes. */
 export function samePlan(a: RouteVirtualService | undefined, b: RouteVirtualService | undefined): boolean {
   if (a === undefined || b === undefined || a === b) return a === b;
   return (
@@ -248,14 +248,14 @@ export function routesBehind({ annotations }: Pick<Config, "annotations">): read
 }
 
 /**
- * Whether a VirtualService stands for routes of the Gateway API: prefixes end at path segments, a destination that does not
- * exist is the server's fault, their own namespace's come first, and only hosts that a service has are routed.
+ * True where a VirtualService stands for routes of the Gateway API: prefixes end at path segments, a destination that does not exist is the
+ * server's fault, their own namespace's come first, and only hosts that a service has are routed.
  */
 export function hasGatewaySemantics(annotations: Readonly<Record<string, string>>): boolean {
   return annotations[semantics] === "gateway";
 }
 
-/** Whether prefixes of a VirtualService end at path segments: those of routes of the Gateway API and of Ingresses do. */
+/** True where prefixes of a VirtualService end at path segments: those of routes of the Gateway API and of Ingresses do. */
 export function hasSegmentPrefixes(annotations: Readonly<Record<string, string>>): boolean {
   return hasGatewaySemantics(annotations) || annotations[semantics] === "ingress";
 }

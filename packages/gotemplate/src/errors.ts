@@ -1,4 +1,4 @@
-/** What is wrong with a template, or what went wrong while it was executed, with the place. */
+/** Errors of a template, from parsing or execution, with the place. */
 
 /** `TEMPLATE_SYNTAX`: it cannot be parsed. `TEMPLATE_EXECUTION`: it cannot be executed on this data. */
 export type TemplateErrorCode = "TEMPLATE_SYNTAX" | "TEMPLATE_EXECUTION";

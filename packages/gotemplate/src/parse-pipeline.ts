@@ -3,7 +3,7 @@ import { TemplateError } from "./errors.ts";
 import type { Command, Operand, OperandValue, Pipeline } from "./nodes.ts";
 import type { Token } from "./token.ts";
 
-/** What is parsed: its name stands in messages. */
+/** The template to parse: its name stands in messages. */
 export interface TemplateSource {
   readonly name: string;
   readonly text: string;

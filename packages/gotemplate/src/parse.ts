@@ -18,7 +18,7 @@ export function parse(source: TemplateSource): ParsedTemplate {
   return { name: source.name, body, defined: parser.defined };
 }
 
-/** What ended a list of nodes. */
+/** The keyword that ended a list of nodes. */
 interface Ending {
   readonly keyword: "end" | "else";
   readonly reader: ActionReader;

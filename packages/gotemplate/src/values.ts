@@ -18,12 +18,12 @@ export const zero: unique symbol = Symbol("zero");
 /** A map of Go as a plain object. */
 export type MapLike = Readonly<Record<string, unknown>>;
 
-/** Whether the value stands for a struct of Go. */
+/** True where the value stands for a struct of Go. */
 export function isStruct(value: unknown): value is Struct {
   return typeof value === "object" && value !== null && typeof (value as Partial<Struct>).field === "function";
 }
 
-/** Whether the value is a map: an object that is neither list nor struct. */
+/** True where the value is a map: an object that is neither list nor struct. */
 export function isMap(value: unknown): value is MapLike {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isStruct(value);
 }
@@ -33,7 +33,7 @@ export function isNothing(value: unknown): value is null | undefined | typeof ze
   return value === null || value === undefined || value === zero;
 }
 
-/** Whether a condition holds: zero values, empty texts, lists and maps do not. */
+/** True where a condition holds: zero values, empty texts, lists and maps do not. */
 export function isTrue(value: unknown): boolean {
   if (isNothing(value)) return false;
   if (typeof value === "string" || Array.isArray(value)) return value.length > 0;
@@ -72,7 +72,7 @@ export function formatNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, "e$10$2");
 }
 
-/** What a value is called in messages. */
+/** The name of a value's type in messages. */
 export function typeName(value: unknown): string {
   if (value === undefined) return "no value";
   if (value === null) return "nil";

@@ -51,7 +51,7 @@ describe("bytes of bodies beyond the bounds", () => {
     const next = await it.post("127.0.0.2", 60 * kib, 900 * kib);
     assert.equal(await next.answer, 503);
     assert.equal(await (await it.post("127.0.0.3", 60 * kib)).answer, 200);
-    // What was refused counts no more.
+    // Refused bodies count no more.
     slow.more(30 * kib);
     slow.more(30 * kib);
     assert.equal(await slow.answer, 503);

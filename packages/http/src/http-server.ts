@@ -26,7 +26,7 @@ export interface ServerTls {
   readonly policy?: TlsPolicy;
 }
 
-/** What a server answers, and its limits; without `tls` it speaks plain HTTP. */
+/** Handlers of a server, and its limits; without `tls` it speaks plain HTTP. */
 export interface HttpServerOptions {
   readonly tls?: ServerTls;
   /** At them the oldest idle connection makes room for the next. */

@@ -2,7 +2,7 @@
 
 /** How a list is searched, filtered and sorted, by the names of its columns. */
 export interface ListShape<Row, Facet extends string = string> {
-  /** What each column is sorted by. */
+  /** Sort key of each column. */
   readonly columns: Readonly<Record<string, (row: Row) => string | number>>;
   /** Columns whose values are counted, and that a query of their name filters by. */
   readonly facets: Readonly<Record<Facet, (row: Row) => string>>;

@@ -9,9 +9,9 @@ const maxDroppedBytes = 256 * 1024 * 1024;
 export type BodyRefusal = "too large" | "busy";
 
 /**
- * A refusal, at once, when it is larger than `maxBytes`, or says so, or when the server's bodies are too many: the caller is answered while the rest
- * is dropped. Ending the loop over the request's chunks instead would reset the connection under callers that read no answer before they have
- * sent all, and under their next request. Rejects when the body ends too early.
+ * A refusal, at once, when the body is larger than `maxBytes`, or announces to be, or when the server's bodies are too many: the caller is
+ * answered while the rest is dropped. Ending the loop over the request's chunks instead would reset the connection under callers that read
+ * no answer before they have sent all, and under their next request. Rejects when the body ends too early.
  */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array | BodyRefusal> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array | BodyRefusal>();

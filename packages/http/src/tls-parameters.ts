@@ -1,7 +1,7 @@
 /**
- * What a server of this process agrees to in a handshake: by COMPLIANCE_POLICY, else by the lowest version and the suites that settings
- * name, else TLS 1.2 and later with Node's suites, in the server's order. As istiod restricts its own ports; fips-140-3 assumes an
- * OpenSSL that was validated for it.
+ * TLS versions and cipher suites of this process's servers: by COMPLIANCE_POLICY, else by the lowest version and the suites that settings
+ * name, else TLS 1.2 and later with Node's suites, in the server's order. As istiod restricts its own ports; fips-140-3 assumes an OpenSSL
+ * that was validated for it.
  */
 import type { SecureContextOptions } from "node:tls";
 

@@ -71,7 +71,7 @@ export class CellStore<Subject> {
     };
   }
 
-  /** What the cell's result was made of, and what it has found. */
+  /** Records the dependencies of the cell's result, and its findings. */
   link(cell: QueryCell<Subject>, deps: ReadonlySet<AnyCell<Subject>>, findings: readonly Finding[]): void {
     if (cell.state === "new") this.#results++;
     const [before, after] = [cell.deps, [...deps]];

@@ -63,7 +63,7 @@ describe("graph", () => {
     assert.deepEqual(runs, { parity: 3, text: 2 });
   });
 
-  it("what is watched goes on without being found again, as long as the same is asked", () => {
+  it("a watch goes on without a new search while its question stays the same", () => {
     const graph = new Graph<Pod>();
     const { runs, query } = counted();
     const greeting = query("greeting", (c, key) => {

@@ -118,7 +118,7 @@ export class Graph<Subject> {
     };
   }
 
-  /** What the results that are kept have found, each result's findings once. */
+  /** Findings of the results that are kept, each result's findings once. */
   findings(): readonly Finding[] {
     return this.#cells.findings();
   }
@@ -198,7 +198,7 @@ export class Graph<Subject> {
     cell.trace = trace;
     cell.state = "clean";
     if (moved) cell.slot.insert(cell);
-    // A result that moved may be equal, but whoever inherited its trace has to learn the new one.
+    // A result that moved may be equal, but cells that inherited its trace need the new one.
     if (moved || !(cell.query.equal ?? shallowEqual)(cell.value, value)) {
       cell.value = value;
       cell.changedAt = this.#revision;

@@ -1,7 +1,7 @@
 /**
- * What a computation is made of: inputs (set from outside), facets (what it asks about its subject) and queries (memoised functions of
- * inputs, facets and other queries).
- * The nodes of the dependency graph, and the answers of subjects: equal ones are the identical object. Private to this package.
+ * The parts of a computation: inputs (set from outside), facets (what it asks about its subject) and queries (memoised functions of inputs,
+ * facets and other queries). The nodes of the dependency graph, and the answers of subjects: equal ones are the identical object. Private
+ * to this package.
  */
 
 /** A question about the subject (a proxy). Subjects that answer alike share results. */
@@ -21,8 +21,8 @@ export interface Query<Subject, Arg extends QueryArg, Result> {
 }
 
 /**
- * Arguments are part of the memo key: texts and numbers by value, objects by identity, for which they must never change
- * and be found as the identical one by whoever means the same.
+ * Arguments are part of the memo key: texts and numbers by value, objects by identity, for which they must never change, and callers that
+ * mean the same must pass the identical one.
  */
 export type QueryArg = string | number | undefined | object;
 
@@ -94,7 +94,7 @@ export interface QueryCell<Subject> {
 /** Where the results of one query and argument are found (slot.ts). */
 export interface Place<Subject> {
   readonly isEmpty: boolean;
-  /** Whether this is the only cell that could be the subject's. */
+  /** True where this is the only cell that could be the subject's. */
   leadsTo(cell: QueryCell<Subject>, subject: Subject, answers: Answers<Subject>): boolean;
   insert(cell: QueryCell<Subject>): void;
   remove(cell: QueryCell<Subject>): void;
@@ -193,7 +193,7 @@ export class Answers<Subject> {
     return given;
   }
 
-  /** Whether the subject answers as the trace has it. */
+  /** True where the subject's answers equal those of the trace. */
   agree(subject: Subject, trace: Trace<Subject>): boolean {
     this.#turnTo(subject);
     let verdict = this.#verdicts.get(trace);
@@ -212,7 +212,7 @@ export class Answers<Subject> {
   }
 }
 
-/** What a computation has asked about its subject, and what it was answered. */
+/** A question of a computation about its subject, and the answer. */
 export interface TraceEntry<Subject> {
   /** Facet name and argument. */
   readonly id: string;

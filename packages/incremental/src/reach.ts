@@ -1,4 +1,4 @@
-/** Which observed results stand above a cell, for those who ask where something comes to; no computation needs it. */
+/** Finds the observed results above a cell, to show the effects of an input; no computation needs it. */
 import { type AnyCell, dependentsOf, type QueryCell } from "./query.ts";
 
 type Results = ReadonlySet<object>;

@@ -14,7 +14,7 @@ import type {
   TraceEntry,
 } from "./query.ts";
 
-/** What a recorder needs of the graph it works for. */
+/** Parts of the graph that a recorder needs. */
 export interface Source<Subject> {
   readonly answers: Answers<Subject>;
   inputCell(key: string): InputCell;

@@ -1,9 +1,9 @@
-/** What a pod, a Gateway or the injection configuration cannot be followed for. */
+/** Errors of a pod, a Gateway or the injection configuration that cannot be followed. */
 
 export type InjectionErrorCode =
-  /** The pod says something that cannot be followed. */
+  /** The pod contains a request that cannot be followed. */
   | "INJECT_BAD_POD"
-  /** What a user changes of a Gateway's deployment cannot be followed. */
+  /** A user's change of a Gateway's deployment cannot be followed. */
   | "INJECT_BAD_GATEWAY"
   /** The injection configuration cannot be used. */
   | "INJECT_BAD_CONFIG"

@@ -107,7 +107,7 @@ class WrappedView implements Struct {
   }
 }
 
-/** What a template value stands for, as plain JSON. */
+/** The value behind a template value, as plain JSON. */
 export function rawOf(value: unknown): unknown {
   if (value instanceof GoView) return value.raw;
   if (value === zero) return null;

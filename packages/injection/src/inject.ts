@@ -1,6 +1,6 @@
 /**
- * The injection of one pod: the templates are rendered for it and laid over it, what the pod says of the injected containers
- * is laid over that, and then come the changes that need to see the whole pod.
+ * The injection of one pod: the templates are rendered for it and laid over it, the pod's own fields of the injected containers are laid
+ * over that, and then come the changes that need to see the whole pod.
  */
 import type { JsonObject } from "@flotilla/model";
 import { problemText, validateProxyConfig } from "@flotilla/validation";

@@ -27,7 +27,7 @@ export const injectionSettings = {
     env: "FILE_POLL_INTERVAL",
     default: 1000,
     min: 20,
-    sentence: "How often files of configuration and certificates are looked at.",
+    sentence: "Poll interval of files of configuration and certificates.",
   }),
   platform: text({ env: "PLATFORM", default: "", sentence: "Platform the mesh runs on: openshift, gcp, or none." }),
   ...complianceSetting,

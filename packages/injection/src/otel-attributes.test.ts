@@ -1,4 +1,4 @@
-/** Resource attributes of OpenTelemetry's conventions, and what the pod says itself. */
+/** Resource attributes of OpenTelemetry's conventions, and those that the pod sets itself. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { otelResourceAttributes } from "./otel-attributes.ts";

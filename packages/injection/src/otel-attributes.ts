@@ -1,6 +1,6 @@
 /**
- * The resource attributes that OpenTelemetry's conventions ask of a Kubernetes workload, for tracing providers that want them.
- * Source: corpus inject, hello-otel-semconv.
+ * The resource attributes that OpenTelemetry's conventions require of a Kubernetes workload, for tracing providers that use them. Source:
+ * corpus inject, hello-otel-semconv.
  */
 import { rawOf } from "./go-view.ts";
 import type { Container, Json, Texts } from "./pod.ts";

@@ -1,7 +1,7 @@
 /**
- * A pod may bring containers that a template has too, such as istio-proxy with resources of its own: the template fills
- * them, and what the pod says counts more. It is noted in an annotation, so that a pod that comes again (a webhook may be
- * called twice, and pods are copied) is injected from what its author wrote and not from what injection made of it.
+ * A pod may bring containers that a template has too, such as istio-proxy with resources of its own: the template fills them, and the pod's
+ * own fields take precedence. They are noted in an annotation, so that a pod that comes again (a webhook may be called twice, and pods are
+ * copied) is injected from its author's text and not from the result of injection.
  */
 import { names } from "./annotations.ts";
 import {
@@ -117,7 +117,7 @@ function alignUsers(pod: Pod, original: Pod, proxyConfig: Json): Pod {
     ...container,
     securityContext: { ...container.securityContext, runAsUser: 0 },
   });
-  // Whoever captures traffic by TPROXY is root: another user could not.
+  // Capture of traffic by TPROXY needs root: another user could not.
   const rooted = isTransparent && runAsUser !== undefined ? changeContainer(pod, proxyName, asRoot) : pod;
   return changeContainer(rooted, name, (container) => {
     // The validation runs as the proxy's user, since it tries what the proxy does.

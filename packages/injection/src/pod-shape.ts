@@ -1,6 +1,6 @@
 /**
- * The form of a pod as far as injection reads it. The API server has decoded the pods that it sends; whoever else reaches the webhook sends
- * anything, and gets a refusal that names the field.
+ * The form of a pod as far as injection reads it. The API server has decoded the pods that it sends; other callers of the webhook may send
+ * anything, and get a refusal that names the field.
  */
 import { anyObject, anything, flag, integer, listOf, objectOf, recordOf, type Shape, text } from "@flotilla/model";
 import { names } from "./annotations.ts";
@@ -82,9 +82,9 @@ const maxVolumes = 2_000;
 const maxEnvironment = 5_000;
 
 /**
- * Bounds of a pod that is injected, checked before anything is computed from it. Whoever may create pods reaches the
- * webhook with them, and rendering and merging grow with what they hold. @throws InjectionError INJECT_BAD_POD naming the
- * field and its bound
+ * Bounds of a pod that is injected, checked before anything is computed from it. All users that may create pods reach the webhook with
+ * them, and rendering and merging grow with their content.
+ * @throws InjectionError INJECT_BAD_POD naming the field and its bound
  */
 export function checkPodLimits({ metadata, spec }: Pod): void {
   const { containers = [], initContainers = [], volumes = [] } = spec;

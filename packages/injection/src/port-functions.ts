@@ -48,7 +48,7 @@ function appendMultusNetwork(existing: string, network: string): string {
     return isThere ? existing : `${existing}, ${network}`;
   }
   const networks = parseNetworks(existing);
-  // Nothing can be added to a text that is no list: whoever reads it refuses it.
+  // A text that is no list cannot be extended: its readers refuse it.
   if (networks === undefined) return existing;
   const slash = network.indexOf("/");
   const [namespace, name] = [network.slice(0, Math.max(slash, 0)), network.slice(slash + 1)];

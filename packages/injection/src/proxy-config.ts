@@ -33,7 +33,7 @@ function parseAnnotation(text: string): Json {
   throw new InjectionError("INJECT_BAD_POD", `annotation ${names.proxyConfig} is no object`);
 }
 
-/** Only what differs from the defaults, which the agent knows: the pod's text stays short and old agents understand it. */
+/** Only differences from the defaults, which the agent has: the pod's text stays short and old agents understand it. */
 export function cleanProxyConfig(config: Json): Json {
   const defaults = (defaultMeshConfig["defaultConfig"] ?? {}) as Json;
   const own = Object.entries(config).filter(
@@ -50,7 +50,7 @@ interface Global {
 
 const variants = ["debug", "distroless"];
 
-/** Which image the proxy of a pod runs: hub, name, tag and variant, from the values, the mesh and the pod. */
+/** The image that the proxy of a pod runs: hub, name, tag and variant, from the values, the mesh and the pod. */
 export function proxyImage(values: Json, proxyConfig: Json, annotations: Texts, image: string): string {
   const { hub = "", tag = "", variant = "" } = (values["global"] ?? {}) as Global;
   const configured = (proxyConfig["image"] as Json | undefined)?.["imageType"];

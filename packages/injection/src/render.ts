@@ -1,4 +1,4 @@
-/** The pod with the templates laid over it, and what the templates alone say. */
+/** Lays the templates over the pod, and keeps the templates' own result. */
 
 import { isNothing, type Template, TemplateError } from "@flotilla/gotemplate";
 import { ownValue } from "@flotilla/model";

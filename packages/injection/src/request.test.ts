@@ -50,7 +50,7 @@ describe("workloadOf", () => {
     });
   }
 
-  it("a pod that was given a name stands for itself, whoever owns it", () => {
+  it("a pod with a name of its own stands for itself, whatever owns it", () => {
     const owner = { apiVersion: "x.example/v1", kind: "Game", name: "chess", controller: true };
     const workload = workloadOf({ metadata: { name: "pod-1", ownerReferences: [owner] }, spec: {} }, "shop");
     assert.deepEqual(workload, { apiVersion: "v1", kind: "Pod", name: "pod-1", namespace: "shop" });

@@ -1,4 +1,4 @@
-/** What injection of one pod depends on. */
+/** Inputs of the injection of one pod. */
 import type { ProxyConfigLayers } from "@flotilla/model";
 import type { Json, Metadata, OwnerReference, Pod, Texts } from "./pod.ts";
 
@@ -17,7 +17,7 @@ export interface InjectionRequest {
   readonly proxyConfigs?: ProxyConfigLayers;
 }
 
-/** What holds for all pods. */
+/** Inputs that are the same for all pods. */
 export interface InjectionEnvironment {
   readonly revision: string;
   /** The proxy as an init container that goes on running, which Kubernetes starts first and ends last. */

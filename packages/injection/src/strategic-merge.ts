@@ -51,7 +51,7 @@ function mergeValues(name: string, [base, overlay]: readonly [unknown, unknown],
   return key === undefined ? overlay : mergeLists(key, [Array.isArray(base) ? base : [], overlay], keys);
 }
 
-/** The overlay's items come first, save where the base has an item of the overlay and says which of two stands before. */
+/** The overlay's items come first, except where the base has an item of the overlay and so defines the order of two. */
 function mergeLists(
   key: string,
   [base, overlay]: readonly [readonly unknown[], readonly unknown[]],

@@ -1,4 +1,4 @@
-/** What templates see of a pod. The names are Istio's: users' templates refer to them. */
+/** The data that templates see of a pod. The names are Istio's: users' templates refer to them. */
 
 import { zero } from "@flotilla/gotemplate";
 import { ownValue } from "@flotilla/model";

@@ -50,7 +50,7 @@ function formatDuration(value: unknown): string {
   return `${sign}${minutes > 0 ? `${minutes}m` : ""}${rest}`;
 }
 
-/** What stands after the last slash goes; the slash stays. */
+/** Cuts the text after the last slash; the slash stays. */
 function directory(path: unknown): string {
   const text = String(path);
   return text.slice(0, text.lastIndexOf("/") + 1);

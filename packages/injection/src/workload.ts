@@ -26,7 +26,7 @@ export function injectWorkload(object: Json, inject: WorkloadInjection): Json {
   return templated.has(kind) ? injectAt(object, ["spec", "template"], object, inject) : object;
 }
 
-/** Whoever owns it is its workload, as for the webhook. */
+/** The owner of the pod is its workload, as for the webhook. */
 function injectPodObject(object: Json, inject: WorkloadInjection): Json {
   if (!isObject(object["spec"])) return object;
   const pod = { ...object, metadata: object["metadata"] ?? {} } as Pod;

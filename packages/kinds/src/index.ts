@@ -1,4 +1,4 @@
-/** The kinds of objects that the mesh knows, found by what a manifest says or by the name used within the mesh. */
+/** The kinds of objects that the mesh supports, found by the fields of a manifest or by the name used within the mesh. */
 import { istioKinds } from "./gen/istio-kinds.ts";
 import type { Kind } from "./kind.ts";
 import { isReadKind } from "./kind-uses.ts";
@@ -25,7 +25,7 @@ export function kindNamed(name: string): Kind | undefined {
   return byName.get(name);
 }
 
-/** What objects of the kind are written with: `networking.istio.io/v1`. */
+/** The `apiVersion` that objects of the kind are written with: `networking.istio.io/v1`. */
 export function apiVersionOf({ group, storageVersion }: Kind): string {
   return group === "" ? storageVersion : `${group}/${storageVersion}`;
 }

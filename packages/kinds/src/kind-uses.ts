@@ -1,6 +1,6 @@
 /**
- * Which services read the objects of a kind. Queries of xds-server and the registry take their kinds from these types, so a query
- * over another kind compiles only once the kind stands here; objects that nothing reads are accepted with a warning.
+ * The services that read the objects of a kind. Queries of xds-server and the registry take their kinds from these types, so a query over
+ * another kind compiles only once the kind stands here; objects that nothing reads are accepted with a warning.
  */
 
 /** Services that make something of objects for proxies or for other objects. */
@@ -84,7 +84,7 @@ export function noEffectReason(kindName: string, object: UsedObject): string | u
   return gap === undefined ? undefined : `has no effect: it ${gap}`;
 }
 
-/** Whether some service reads objects of the kind. */
+/** True where some service reads objects of the kind. */
 export function isReadKind(kindName: string): boolean {
   return usesByName.has(kindName);
 }
@@ -93,7 +93,7 @@ interface GatewayApiSpec {
   readonly parentRefs?: readonly { readonly kind?: string }[];
 }
 
-/** What a route may attach to. */
+/** Kinds that a route may attach to. */
 const parentKinds: ReadonlySet<string> = new Set(["Gateway", "ListenerSet", "Service", "ServiceEntry"]);
 
 function parentGap({ spec }: UsedObject): string | undefined {

@@ -1,4 +1,4 @@
-/** One kind of object, as the Kubernetes API and the mesh know it. */
+/** One kind of object, by its names in the Kubernetes API and in the mesh. */
 export interface Kind {
   /** Unambiguous within the mesh: the Gateway API's Gateway is `KubernetesGateway`. Else equal to `kind`. */
   readonly name: string;

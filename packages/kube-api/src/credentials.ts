@@ -1,6 +1,6 @@
 /** Credentials of a connection to an API server, and their renewal. */
 
-/** What a connection to an API server proves itself with, and whom it trusts. */
+/** Credentials of a connection to an API server, and the CAs that it trusts. */
 export interface KubeCredentials {
   readonly ca?: string;
   /** Before a name and a password. */
@@ -9,7 +9,7 @@ export interface KubeCredentials {
   readonly password?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** Which name the server's certificate must have, where it is not the server's own. */
+  /** The name that the server's certificate must have, where it is not the server's own. */
   readonly servername?: string;
   /** The user to act as. */
   readonly impersonate?: string;

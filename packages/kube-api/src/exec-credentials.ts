@@ -38,7 +38,7 @@ export function execCredentials(fields: ExecFields, file: string, nowMs?: () => 
   }, nowMs);
 }
 
-/** @throws KubeError KUBE_CONFIG with what the program said */
+/** @throws KubeError KUBE_CONFIG with the program's error output */
 async function run(fields: ExecFields, file: string): Promise<NonNullable<Printed["status"]>> {
   const { command, args, env, apiVersion, cluster } = fields;
   const spec = { interactive: false, ...(cluster && { cluster }) };

@@ -45,7 +45,7 @@ export interface KubeApi extends Disposable {
 }
 
 interface ApplyOptions {
-  /** Who owns the fields that are applied. */
+  /** The owner of the fields that are applied. */
   readonly fieldManager: string;
   readonly force: boolean;
 }

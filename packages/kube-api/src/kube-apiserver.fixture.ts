@@ -1,5 +1,6 @@
 /**
- * For tests: a real kube-apiserver with its etcd, found as kube-assets.ts says. Undefined where there is none, which fails when CI is true: the caller skips, loudly.
+ * For tests: a real kube-apiserver with its etcd, found by kube-assets.ts. Undefined where there is none, which fails when CI is true: the
+ * caller skips, loudly.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
@@ -20,7 +21,7 @@ export interface RunningApiserver extends AsyncDisposable {
   stop(): Promise<void>;
   /** Starts it again on the same port, and resolves when it answers. */
   start(): Promise<void>;
-  /** What others than the API server itself have written, from the beginning on. */
+  /** Writes of clients other than the API server itself, from the beginning on. */
   writes(): Promise<readonly AuditedWrite[]>;
 }
 

@@ -18,7 +18,7 @@ const kubeconfig = (user: unknown, cluster: object = {}) =>
     users: [{ name: "u", user }],
   });
 
-/** Counts its runs in a file and prints what `status` says in shell. */
+/** Counts its runs in a file and prints the shell's expansion of `status`. */
 function program(status: string, runs = join(directory, `runs-${Math.random()}`)) {
   const print = `{"kind": "ExecCredential", "apiVersion": "${apiVersion}", "status": ${status}}`;
   const script = `echo run >> ${runs}; printf '%s' '${print}' | sed "s/SECRET/$SECRET/; s|SERVER|$1|"`;
@@ -41,7 +41,7 @@ test("a program gives a token, with its arguments and environment, once until it
   assert.equal(await count(), 2);
 });
 
-test("what a program gave is fetched again before it expires", async () => {
+test("credentials of a program are fetched again before they expire", async () => {
   const { exec, count } = program('{"token": "t", "expirationTimestamp": "1970-01-01T00:01:00Z"}');
   let now = 0;
   const credentials = execCredentials({ ...exec, cluster: undefined }, "east", () => now);

@@ -1,4 +1,4 @@
-/** Which API server to ask, and as whom: from a kubeconfig file, or as a pod finds it. */
+/** The API server to ask, and the credentials: from a kubeconfig file, or as a pod finds them. */
 import { readFile } from "node:fs/promises";
 import type { Agent, RequestOptions } from "node:https";
 import { dirname, resolve } from "node:path";
@@ -120,7 +120,7 @@ function programOf(exec: unknown, cluster: KubeContext["cluster"], file: string,
   };
 }
 
-/** Whoever may write the document must not choose which of our files are sent to his server, nor what we run. */
+/** Writers of the document must not choose which of our files are sent to their server, nor which programs we run. */
 function refuseInsecure({ cluster, user }: KubeContext, file: string, allowed: ReadonlySet<string>): void {
   const refuse = (what: string, option: string | undefined) => {
     const how = option === undefined ? "" : `, unless PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS has ${option}`;
@@ -169,7 +169,7 @@ async function openAgent({ server, proxyUrl, isInsecure }: Way, tls: object): Pr
   const kubeConfig = new KubeConfig();
   const cluster = { name: "cluster", server, proxyUrl, skipTLSVerify: isInsecure };
   kubeConfig.loadFromClusterAndUser(cluster, { name: "user" });
-  // What the agent has goes before what a request has: it must hold the certificates itself.
+  // The agent's options take precedence over a request's: it must hold the certificates itself.
   const options: RequestOptions = { ...tls };
   await kubeConfig.applyToHTTPSOptions(options);
   return options.agent as Agent;

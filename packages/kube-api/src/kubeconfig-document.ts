@@ -37,7 +37,7 @@ const userTexts = [
   "client-key-data",
   "as",
 ] as const;
-/** Who acts as somebody without these would act with other rights than were meant. */
+/** Impersonation without these would act with other rights than were meant. */
 const unknownToUs = ["as-groups", "as-uid", "as-user-extra"] as const;
 /** An entry that nobody can use is not there; the others are. */
 const lenient = { onInvalidEntry: "filter" } as const;

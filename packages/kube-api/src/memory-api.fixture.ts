@@ -15,7 +15,7 @@ export interface MemoryWrite {
 
 export interface MemoryApi {
   readonly api: KubeApi;
-  /** What callers of `api` wrote, in order; what was refused is not among it. */
+  /** Writes of callers of `api`, in order, without the refused ones. */
   readonly writes: readonly MemoryWrite[];
   /** As written by somebody else. The path is that of an object, or of a group's version for the list of its kinds. */
   put(path: string, object: object): void;

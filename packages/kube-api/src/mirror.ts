@@ -1,7 +1,7 @@
 /**
- * A whole kind as it changes: listed in pages, then watched from where the list ended. A watch that ends goes on from the last
- * version seen; when that is too old everything is listed anew, and until that list is complete what is known stands. A watch
- * that says nothing for long is given up for another from the same version: nobody can distinguish a quiet one from one that is lost.
+ * A whole kind as it changes: listed in pages, then watched from where the list ended. A watch that ends goes on from the last version
+ * seen; when that is too old everything is listed anew, and until that list is complete the last state stays. A watch that is silent for
+ * long is given up for another from the same version: a quiet one cannot be distinguished from one that is lost.
  */
 import { backoff, delay, type Logger } from "@flotilla/runtime";
 import { KubeError } from "./errors.ts";
@@ -21,7 +21,7 @@ export interface MirrorOptions {
   readonly random: () => number;
   /** Called at each failure, with the status of the answer if there was one, and with undefined when the server takes a watch. */
   readonly onState: (failure: string | undefined, status?: number) => void;
-  /** A kind that the server does not know is one without objects; it may become known. */
+  /** A kind unknown to the server is one without objects; it may be defined later. */
   readonly mayBeAbsent?: boolean;
   /** Another watch is begun after this long without a word. */
   readonly silenceMs?: number;
@@ -48,9 +48,9 @@ const watchMs = 300_000;
 const usualSilenceMs = 100_000;
 /** A watch that nobody has answered is given up after this. */
 const answerMs = 30_000;
-/** Waits before a kind is asked for again that the server does not know: definitions are often added one after the other. */
+/** Waits before a kind unknown to the server is asked for again: definitions are often added one after the other. */
 const absentWaits = { firstMs: 2_000, maxMs: 20_000 };
-/** At most, before the next watch after one that said nothing. */
+/** At most, before the next watch after one without events. */
 const emptyWatchMs = 200;
 
 /** Runs until `stop` fires, after which nothing is reported; an API server that is away, or refuses, is asked again. */
@@ -69,7 +69,7 @@ export async function* mirror<T extends KubeObject>(
     try {
       if (version === undefined) {
         const listing: Listing<T> = await listAll<T>(api, path, stop);
-        // Who has given up this connection must not hear of it again.
+        // A reader that has given up this connection must get no more events of it.
         if (stop.aborted) return;
         isAbsent = false;
         absences = backoff({ ...absentWaits, random });
@@ -139,10 +139,10 @@ export async function* listPages<T extends KubeObject>(
     if (page === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`, { status: 404 });
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
-    // Items of a list do not say what they are.
+    // Items of a list have neither `apiVersion` nor `kind`.
     const objects = items.map((item) => {
       const { metadata: all } = item;
-      // Who wrote which field may be as much as the object, and concerns nobody here.
+      // The owners of fields may be as large as the object, and have no readers here.
       const { managedFields: _, ...own } = all as typeof all & { readonly managedFields?: unknown };
       return { ...item, ...(apiVersion && { apiVersion }), ...(kind && { kind }), metadata: own };
     });
@@ -194,7 +194,7 @@ async function* watch<T extends KubeObject>(
 export interface FollowOptions {
   readonly log: Logger;
   readonly random: () => number;
-  /** A kind that the server does not know is one without objects; it may become known. */
+  /** A kind unknown to the server is one without objects; it may be defined later. */
   readonly mayBeAbsent?: boolean;
 }
 

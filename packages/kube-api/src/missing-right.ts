@@ -1,4 +1,4 @@
-/** What a refusal for a missing right says, and the rule of RBAC that would grant it. */
+/** Content of a refusal for a missing right, and the rule of RBAC that would grant it. */
 
 const sentence =
   /User "([^"]{1,253})" cannot (\w{1,32}) resource "([^"]{1,253})" in API group "([^"]{0,253})"(?: in the namespace "([^"]{1,63})")?/;

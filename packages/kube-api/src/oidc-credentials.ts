@@ -1,7 +1,6 @@
 /**
- * Tokens of an OpenID Connect provider, as a kubeconfig's auth-provider `oidc` names it: the id-token until it expires or is
- * refused, then what the refresh-token gives (OpenID Connect Core 1.0, 12; Discovery 1.0, 4). Who the token speaks of is the API
- * server's to judge.
+ * Tokens of an OpenID Connect provider, as a kubeconfig's auth-provider `oidc` names it: the id-token until it expires or is refused, then
+ * those that the refresh-token gives (OpenID Connect Core 1.0, 12; Discovery 1.0, 4). The API server checks the token's subject.
  */
 import { readFile } from "node:fs/promises";
 import { type RenewedCredentials, renewedCredentials } from "./credentials.ts";

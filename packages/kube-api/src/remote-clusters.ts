@@ -35,7 +35,7 @@ export interface RemoteClusters {
 /** The name of the own cluster, which no Secret may take, and what kubeconfigs may do. */
 export interface RemoteClusterRules {
   readonly ownCluster: string;
-  /** What kubeconfigs may do that is refused otherwise, see parseKubeConfig. */
+  /** Options of kubeconfigs that are refused otherwise, see parseKubeConfig. */
   readonly allowedOptions?: ReadonlySet<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Who asks for a lease, and which of two should have it: the newer version, then who serves the default revision. */
+/** A candidate for a lease. Of two the newer version wins, then the one that serves the default revision. */
 export interface Candidate {
   /** Names this process among all that ask. */
   readonly holder: string;

@@ -67,7 +67,7 @@ test("a machine that slept has lost it, and takes nothing from a holder for the 
   assert.deepEqual([a.isHeld, await b.hold()], [true, false], "a clock that was set back changes nothing");
 });
 
-test("what is released is taken at once", async () => {
+test("a released lease is taken at once", async () => {
   const { candidate } = world();
   const [a, b] = [candidate("a"), candidate("b")];
   await a.hold();

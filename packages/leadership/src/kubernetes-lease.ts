@@ -30,7 +30,7 @@ export class KubernetesLease {
   readonly #path: string;
   readonly #nominee = new Nominee();
   #until = { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
-  /** What was last seen, and since when: it is silent for that long. */
+  /** The record seen last, and since when: its holder is silent for that long. */
   #seen: { readonly record: string; readonly sinceMs: number } | undefined;
   #isYielding = false;
 
@@ -92,7 +92,7 @@ export class KubernetesLease {
       // A nominee may have been faster with its annotation: what is held is held until then.
       return lease?.spec?.holderIdentity === this.#options.candidate.holder ? this.isHeld : this.#lose();
     this.#isYielding = false;
-    // Half: whoever cannot renew it has ended its duties long before another begins them.
+    // Half: a holder that cannot renew it has ended its duties long before another begins them.
     this.#until = { steadyMs: askedMs + ttlMs / 2, wallMs: askedWallMs + ttlMs / 2 };
     return true;
   }

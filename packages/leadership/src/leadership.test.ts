@@ -64,7 +64,7 @@ test("a lease that runs out while it is asked for ends the duty", async () => {
   await running;
 });
 
-test("who fails lets go and tries again later", async () => {
+test("a candidate that fails releases the lease and tries again later", async () => {
   const { state, it } = lease();
   const stop = new AbortController();
   let begun = 0;

@@ -1,6 +1,6 @@
 /**
- * Does a duty while its lease is held: asks for the lease again and again, begins when it is held, and ends the duty before
- * anybody else can begin it. Who cannot do its duty lets go, so that another may try.
+ * Does a duty while its lease is held: asks for the lease again and again, begins when it is held, and ends the duty before another replica
+ * can begin it. A holder that cannot do its duty releases the lease, so that another may try.
  */
 import { aborted, delay, type Logger, orAborted } from "@flotilla/runtime";
 import type { DutyLease } from "./duty-lease.ts";
@@ -13,7 +13,7 @@ export interface LeadershipOptions {
   readonly log: Logger;
   /** Between two calls for the lease: several fit into half of its time. */
   readonly everyMs?: number;
-  /** Who failed stays away for this long. */
+  /** After a failure a candidate does not ask for this long. */
   readonly awayMs?: number;
   readonly onChange?: (leads: boolean) => void;
 }
@@ -63,14 +63,14 @@ export class Leadership {
     try {
       return await orAborted(lease.hold(), stop);
     } catch (error) {
-      log.debug("a lease cannot be asked for", { duty, reason: reasonOf(error) });
+      log.debug("lease request failed", { duty, reason: reasonOf(error) });
       return lease.isHeld;
     }
   }
 
   #begin(work: (stop: AbortSignal) => Promise<void>): Term {
     const { duty, log, onChange } = this.#options;
-    log.info("does a duty of the mesh", { duty });
+    log.info("duty taken over", { duty });
     onChange?.(true);
     const end = new AbortController();
     const term: Term = { end, failure: undefined, done: Promise.resolve() };
@@ -99,7 +99,7 @@ export class Leadership {
     this.#term.end.abort();
     await this.#term.done;
     this.#term = undefined;
-    log.info("a duty of the mesh is left to others", { duty });
+    log.info("duty left to another replica", { duty });
     onChange?.(false);
   }
 
@@ -109,7 +109,7 @@ export class Leadership {
       await lease.release();
     } catch (error) {
       // It ends by its age then.
-      log.debug("a lease cannot be released", { duty, reason: reasonOf(error) });
+      log.debug("lease release failed", { duty, reason: reasonOf(error) });
     }
   }
 }

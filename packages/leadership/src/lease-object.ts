@@ -1,4 +1,4 @@
-/** What stands in a Lease: the holder's claim in its spec, versions and the nominee in annotations. */
+/** Content of a Lease: the holder's claim in its spec, versions and the nominee in annotations. */
 
 import type { Lease } from "@flotilla/kube-api";
 import { ownValue } from "@flotilla/model";
@@ -50,7 +50,7 @@ export function holderOf(lease: Lease): Candidate | undefined {
   return written?.holder === lease.spec?.holderIdentity ? written : undefined;
 }
 
-/** Who asks the holder to let go, as long as it repeats that: one that died in between must not bar others. */
+/** The candidate that asks the holder to release the lease, as long as it repeats that: one that died in between must not bar others. */
 export class Nominee {
   #seen: { readonly text: string | undefined; readonly sinceMs: number } = { text: undefined, sinceMs: 0 };
 
@@ -70,7 +70,7 @@ export class Nominee {
   }
 }
 
-/** What is no candidate was written by somebody else and says nothing. */
+/** An annotation that is no candidate was written by others and is ignored. */
 function candidateIn({ metadata }: Lease, annotation: string): Candidate | undefined {
   const text = ownValue(metadata.annotations, annotation);
   if (text === undefined) return undefined;

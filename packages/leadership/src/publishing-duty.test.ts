@@ -73,7 +73,7 @@ test("one of two publishes; the other begins with all that it knows when the fir
   await two.stop();
 });
 
-test("who cannot renew publishes nothing more, and begins with all it knows when it can again", async () => {
+test("a publisher that cannot renew stops, and publishes everything when it can again", async () => {
   await using bus = await opened("duty-lost");
   let isAway = false;
   const cut: Bus = {

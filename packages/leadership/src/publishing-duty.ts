@@ -1,6 +1,6 @@
 /**
- * Who publishes: one of several replicas, the others know all the same and say nothing. Who begins compares what the stream holds
- * with what it knows, and publishes the differences; nothing goes away in between.
+ * One of several replicas publishes; the others hold the same state and publish nothing. A new publisher compares the stream's content with
+ * its state, and publishes the differences; nothing disappears in between.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -8,7 +8,7 @@ import { type Bus, Lease, type Publisher } from "@flotilla/bus";
 import { aborted, type FailingWork, keepRunning, type Logger } from "@flotilla/runtime";
 import { Leadership } from "./leadership.ts";
 
-/** What a controller hands its changes to. */
+/** The publisher that a controller hands its changes to. */
 export type ChangePublisher = Pick<Publisher, "synchronize" | "publish" | "prune">;
 
 /** The publisher and the replica that competes for it. */
@@ -50,7 +50,7 @@ export class PublishingDuty implements ChangePublisher {
     return this.#term !== undefined;
   }
 
-  /** What is known is published, or that is somebody else's duty. */
+  /** Resolves when the state is published, or when another replica has the duty. */
   get settled(): Promise<void> {
     return this.#isSettled.promise;
   }
@@ -111,13 +111,13 @@ export class PublishingDuty implements ChangePublisher {
     if (snapshot === undefined) return;
     const lost = new AbortController();
     const ended = AbortSignal.any([stop, lost.signal]);
-    // What comes from here on stands in line behind what is known now.
+    // Later changes queue behind the present state.
     const retired = publisher.retire().then(() => undefined);
     const published = publisher.synchronize(...snapshot());
     this.#term = { lost };
     try {
       await retired;
-      log.info("what is known is published", { differences: await published });
+      log.info("initial sync published", { differences: await published });
       this.#isSettled.resolve();
       await whilePublishing(ended);
       if (lost.signal.aborted && !stop.aborted) throw new Error("the lease ran out before a change was published");

@@ -1,7 +1,7 @@
 /**
- * What a certificate costs with node-forge and with this package, on one core: reading a request, checking its signature, writing and
- * signing the certificate. One JSON line each, then how many of some malformed requests each takes. RSA-2048 throughout:
- * node-forge knows no other keys. `node packages/pki/bench/node-forge.ts [seconds]`.
+ * The cost of a certificate with node-forge and with this package, on one core: reading a request, checking its signature, writing and
+ * signing the certificate. One JSON line each, then how many of some malformed requests each takes. RSA-2048 throughout: node-forge
+ * supports no other keys. `node packages/pki/bench/node-forge.ts [seconds]`.
  */
 import { type KeyObject, randomBytes, sign } from "node:crypto";
 import forge from "node-forge";
@@ -50,12 +50,12 @@ function forged(): forge.pki.Certificate {
   return certificate;
 }
 
-/** What node-forge writes, signed by `node:crypto`. */
+/** The certificate as node-forge writes it, signed by `node:crypto`. */
 function forgedButSigned(signingKey: KeyObject): string {
   const certificate = forged();
   const oid = forge.pki.oids["sha256WithRSAEncryption"] ?? "";
   Object.assign(certificate, { signatureOid: oid, siginfo: { algorithmOid: oid } });
-  // The types of node-forge do not know that this is public.
+  // The types of node-forge do not declare that this is public.
   const { getTBSCertificate } = forge.pki as unknown as {
     getTBSCertificate(certificate: forge.pki.Certificate): forge.asn1.Asn1;
   };

@@ -1,4 +1,4 @@
-/** What can be wrong with bytes, keys, requests and certificates. */
+/** Errors of bytes, keys, requests and certificates. */
 export type PkiErrorCode =
   | "PKI_BAD_DER"
   | "PKI_BAD_PEM"

@@ -67,7 +67,7 @@ export function publicKeyOf(spki: Buffer): KeyObject {
   }
 }
 
-/** Whether both have the same public key. */
+/** True where both have the same public key. */
 export function isSameKey(a: KeyObject, b: KeyObject): boolean {
   return spkiOf(a).equals(spkiOf(b));
 }

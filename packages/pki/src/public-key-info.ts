@@ -1,6 +1,6 @@
 /**
- * What a SubjectPublicKeyInfo says of its key, and whether such a key is taken. Read from the bytes: to ask OpenSSL for the
- * details of a key costs as much as to check a signature with it.
+ * Reads the key of a SubjectPublicKeyInfo, and checks that such a key is accepted. Read from the bytes: to ask OpenSSL for the details of a
+ * key costs as much as to check a signature with it.
  */
 import { type DerReader, readWhole } from "./der/reader.ts";
 import { tag } from "./der/tags.ts";
@@ -11,7 +11,7 @@ import { oids } from "./oids.ts";
 /** Kind and size of a public key. */
 export interface PublicKeyInfo {
   readonly family: "rsa" | "ec" | "other";
-  /** What audit lines call it: `rsa-2048`, `ecdsa-p256`, or the object identifier of another kind. */
+  /** Its name in audit lines: `rsa-2048`, `ecdsa-p256`, or the object identifier of another kind. */
   readonly name: string;
   readonly rsa?: { readonly bits: number; readonly exponent: number };
 }

@@ -1,7 +1,7 @@
 /** The stable codes of `ProtoError`. */
 export type ProtoErrorCode = "PROTO_UNKNOWN" | "PROTO_ENCODE" | "PROTO_DECODE" | "PROTO_JSON";
 
-/** What went wrong with a message; `cause` is the finding of the library, if any. */
+/** An error of a message; `cause` is the finding of the library, if any. */
 export class ProtoError extends Error {
   override readonly name = "ProtoError";
   readonly code: ProtoErrorCode;

@@ -22,7 +22,7 @@ for (const { text, want } of cases) {
   });
 }
 
-test("what holds no such duration is the identical object", () => {
+test("an object without such a duration is returned as it is", () => {
   const json = withTimeout("5s");
   assert.equal(withSeconds(VirtualServiceSchema, json), json);
 });

@@ -1,4 +1,4 @@
-/** Configuration may write durations as Go does (`1h30m`, `750ms`); protobuf JSON knows seconds only (`5400s`). */
+/** Configuration may write durations as Go does (`1h30m`, `750ms`); protobuf JSON has seconds only (`5400s`). */
 import type { JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { isJsonObject } from "./map-json-anys.ts";

@@ -1,4 +1,4 @@
-/** gRPC methods in the form @grpc/grpc-js wants, made from the descriptors, without importing it. */
+/** gRPC methods in the form that @grpc/grpc-js expects, made from the descriptors, without importing it. */
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { AggregatedDiscoveryService } from "@flotilla/proto/envoy/service/discovery/v3/ads_pb";
 import { IstioCertificateService } from "@flotilla/proto/security/v1alpha1/ca_pb";

@@ -85,8 +85,8 @@ function restoreHidden(any: Any): Any {
 }
 
 /**
- * Unknown types are bytes. A known type under a prefix of its own becomes bytes too, as the library would
- * give it the usual prefix. What is unknown but has fields is left to the library, which refuses it by name.
+ * Unknown types are bytes. A known type under a prefix of its own becomes bytes too, as the library would give it the usual prefix. Unknown
+ * types with fields are left to the library, which refuses them by name.
  */
 function hideJson({ "@type": type, ...fields }: JsonObject, options: FromJsonOptions): JsonObject | undefined {
   if (typeof type !== "string" || type === "") return undefined;

@@ -63,7 +63,7 @@ function mapList(items: readonly Message[], map: (item: Message) => Message): re
 
 const holders = new Map<string, boolean>();
 
-/** Whether an Any can occur at any depth; Struct and wrappers, which the library unwraps, cannot. */
+/** True where an Any can occur at any depth; Struct and wrappers, which the library unwraps, cannot. */
 export function canHoldAny(desc: DescMessage): boolean {
   const known = holders.get(desc.typeName);
   if (known !== undefined) return known;

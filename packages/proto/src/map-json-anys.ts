@@ -62,7 +62,7 @@ function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
   return byName;
 }
 
-/** Whether JSON is an object: neither null nor a list nor a scalar. */
+/** True where JSON is an object: neither null nor a list nor a scalar. */
 export function isJsonObject(json: JsonValue | readonly JsonObject[] | undefined): json is JsonObject {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }

@@ -54,7 +54,7 @@ function mergeChoice(oneof: DescOneof, into: Choice, from: Choice, rules: Rules)
   into.case = field.localName;
 }
 
-/** What a field that `from` sets becomes. */
+/** The merged value of a field that `from` sets. */
 function merged(field: DescField, into: unknown, from: unknown, rules: Rules): unknown {
   if (field.fieldKind === "list") return joined(into as readonly unknown[], from as readonly unknown[], rules);
   if (field.fieldKind === "map") return { ...(into as Fields), ...(from as Fields) };

@@ -26,7 +26,7 @@ export const typeUrl = {
   bootstrap: "type.googleapis.com/envoy.config.bootstrap.v3.Bootstrap",
 } as const;
 
-/** What the debug interface answers is asked for as this, or as this followed by `/` and a name. */
+/** Type URL of requests to the debug interface: this, or this followed by `/` and a name. */
 export const debugTypeUrl = "istio.io/debug";
 
 /** Each request is a question of its own: answered once, no acknowledgement expected, nothing pushed. */

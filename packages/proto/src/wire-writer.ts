@@ -173,7 +173,7 @@ export class WireWriter {
     }
   }
 
-  /** Whether all of `value` is ASCII; if so, it is written. */
+  /** Writes `value` if all of it is ASCII; returns true where it is. */
   #ascii(value: string, length: number): boolean {
     if (this.#start < length) this.#grow(length);
     const bytes = this.#bytes;

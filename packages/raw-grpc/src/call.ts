@@ -6,15 +6,15 @@ import { type CallStatus, encodeStatusMessage, type GrpcError } from "./status.t
 /** Receives what the client of a call sends. */
 export interface CallListener {
   onMessage(bytes: Buffer): void;
-  /** The client has said all it had to say. */
+  /** The client has sent its last message. */
   onEnd(): void;
   /** The client is gone, or has given the call up; called once, and not after `end`. */
   onCancelled(): void;
-  /** What came cannot be read; nothing more is read. */
+  /** The bytes received cannot be read; nothing more is read. */
   onUnreadable(error: GrpcError): void;
 }
 
-/** What the calls of a connection have in common. */
+/** Properties that the calls of a connection share. */
 export interface Peer {
   /** `address:port`, an IPv6 address in brackets. */
   readonly address: string;

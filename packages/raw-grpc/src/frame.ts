@@ -35,7 +35,7 @@ export interface FrameReaderOptions {
 /** Cuts what arrives into messages. One that is announced as too large is refused before its bytes are taken in. */
 export class FrameReader {
   readonly #options: FrameReaderOptions;
-  /** What has come of a message that is not complete, in the pieces in which it came. */
+  /** The received part of an incomplete message, in the pieces in which it came. */
   #pieces: Buffer[] = [];
   #length = 0;
   /** With fewer bytes there is nothing to be read. */
@@ -71,7 +71,7 @@ export class FrameReader {
     return first !== undefined && others.length === 0 ? first : Buffer.concat(this.#pieces, this.#length);
   }
 
-  /** The length of the message in bytes, as its head says it. */
+  /** The length of the message in bytes, from its head. */
   #announced(head: Buffer): number {
     const length = head.readUInt32BE(1);
     if (length > this.#options.maxBytes) throw tooLarge(length, this.#options.maxBytes);

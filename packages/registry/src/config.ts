@@ -77,8 +77,8 @@ const configKinds: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Which kinds are configuration that config-controller publishes. The mesh's name of the kind; undefined for kinds that are
- * no configuration.
+ * Kinds of configuration that config-controller publishes. Returns the mesh's name of the kind; undefined for kinds that are no
+ * configuration.
  */
 export function configKind(apiVersion: string, kind: string): string | undefined {
   const row = kindOf({ apiVersion, kind });

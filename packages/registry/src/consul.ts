@@ -1,4 +1,4 @@
-/** What Consul says of a service, as its health endpoint answers; the reader of Consul checks types before. */
+/** Consul's description of a service, as its health endpoint answers; the reader of Consul checks types before. */
 import type { Labels } from "@flotilla/model";
 
 /** Names a service of a catalog. Namespace and partition are empty where Consul has none. */

@@ -19,7 +19,7 @@ export interface MeshStep {
 /** A mesh in memory, for tests, conformance and `flotilla compare`. */
 export interface Mesh {
   readonly registry: Registry;
-  /** What this step changes: configuration first, then services and endpoints. */
+  /** Returns the changes of this step: configuration first, then services and endpoints. */
   apply(step: MeshStep): readonly Change[];
 }
 

@@ -1,4 +1,4 @@
-/** What of a mesh's settings the conversion of services and endpoints depends on, by Istio's names where it has them. */
+/** Settings of a mesh that the conversion of services and endpoints depends on, by Istio's names where it has them. */
 import {
   flag,
   parseSettings,
@@ -44,7 +44,7 @@ export const registrySettings = {
   drainingLabel: text({
     env: "PILOT_DRAINING_LABEL",
     default: "istio.io/draining",
-    sentence: "Workloads with this label, and some value, drain: only callers with sessions hear of them.",
+    sentence: "Workloads with this label, and some value, drain: only callers with sessions get their endpoints.",
   }),
   autoAllocate: flag({
     env: "PILOT_ENABLE_IP_AUTOALLOCATE",
@@ -108,7 +108,7 @@ export const registrySettings = {
   machineHealthChecks: flag({
     env: "PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS",
     default: true,
-    sentence: "What machines say of their health counts, of registered ones and of those with WORKLOAD_ENTRY.",
+    sentence: "Health reports of machines count, of registered ones and of those with WORKLOAD_ENTRY.",
   }),
 } as const;
 

@@ -1,4 +1,4 @@
-/** A queue with an end: full, it makes the writer wait or says so; nothing is dropped in silence. One reader. */
+/** A bounded queue: when full, it makes the writer wait or refuses the item; nothing is dropped in silence. One reader. */
 import { RuntimeError } from "./errors.ts";
 
 /** A queue of bounded length between any writers and one reader, which iterates it. */

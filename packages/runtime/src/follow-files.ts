@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { delay } from "./wait.ts";
 
-/** `texts` is undefined where a file cannot be read; `reason` says why. */
+/** `texts` is undefined where a file cannot be read; `reason` gives the cause. */
 export interface FilesVersion {
   readonly texts: readonly string[] | undefined;
   readonly reason: string;

@@ -39,7 +39,7 @@ export class PlainHistogram {
       sum: 0,
     }));
     const get = async () => ({ name, help, type: "histogram", aggregator: "sum", values: this.#samples() });
-    // What the registry asks of a metric: a name, and its samples.
+    // Members of a metric that the registry needs: a name, and its samples.
     registry.registerMetric({ name, get } as unknown as Metric<string>);
   }
 

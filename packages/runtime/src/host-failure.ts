@@ -14,7 +14,7 @@ const advice: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * What the system refused and what to do: `ENOSPC: no space left on device, write; the disk is full: …`. Undefined for every other
+ * The system call that failed and its remedy: `ENOSPC: no space left on device, write; the disk is full: …`. Undefined for every other
  * error. Causes count too, as packages wrap what they met.
  */
 export function hostFailure(error: unknown): string | undefined {

@@ -73,7 +73,7 @@ describe("work that is kept running", () => {
     assert.deepEqual([attempts, warnings.length], [4, 2]);
   });
 
-  it("what ran beside the part that failed ends before the next attempt", async () => {
+  it("parts beside the one that failed end before the next attempt", async () => {
     const attempts: AbortSignal[] = [];
     const work = async (attempt: AbortSignal): Promise<void> => {
       attempts.push(attempt);

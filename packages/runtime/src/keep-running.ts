@@ -70,7 +70,7 @@ export async function keepRunning(
 }
 
 /**
- * What `work` resolves to, the first time that it does not fail; the rest is as of `keepRunning`.
+ * The result of the first run of `work` that does not fail; the rest is as of `keepRunning`.
  * @throws the reason of `stop`; what `work` throws when it is a mistake in the code
  */
 export async function keepTrying<T>(
@@ -85,7 +85,7 @@ export async function keepTrying<T>(
     last = undefined;
     waits = backoff({ firstMs, maxMs, random });
     failures?.noteRecovery(what);
-    log.info("background work goes on", { what });
+    log.info("background work resumed", { what });
   };
   for (;;) {
     const failed = new AbortController();

@@ -23,7 +23,7 @@ export function listen(server: Server, { port, host, setting }: ListenOptions): 
   return promise;
 }
 
-/** For servers that bind by themselves: what their error means for whoever set the port. */
+/** For servers that bind by themselves: explains their error to the operator that set the port. */
 function listenError(error: unknown, { port, host, setting }: ListenOptions): RuntimeError {
   const text = error instanceof Error ? error.message : String(error);
   const code = (error as { code?: unknown } | null)?.code;

@@ -10,7 +10,7 @@ export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error",
 export interface LogScope {
   readonly name: string;
   readonly level: LogLevel;
-  /** Whether lines of this level are logged. */
+  /** True where lines of this level are logged. */
   allows(level: LogLevel): boolean;
 }
 

@@ -3,8 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * For the environment of a service's process: memory of large messages goes back to the system when it is freed, and
- * garbage of one burst does not stay mapped. What the environment says itself goes before it.
+ * For the environment of a service's process: memory of large messages goes back to the system when it is freed, and garbage of one burst
+ * does not stay mapped. The environment's own values take precedence.
  */
 export const memoryEnvironment: Readonly<Record<string, string>> = {
   NODE_OPTIONS: "--max-semi-space-size=8",

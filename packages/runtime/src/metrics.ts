@@ -60,7 +60,7 @@ export const latencyBuckets: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-/** Which metrics a service has beside its own. */
+/** Metrics of a service beside its own. */
 export interface MetricsOptions {
   /** Memory, CPU and event loop of the process; off where several services share one. */
   readonly process?: boolean;

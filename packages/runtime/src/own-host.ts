@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import type { HttpHandler, HttpRequest } from "@flotilla/http";
 import { flag, list } from "./settings/kinds.ts";
 
-/** Who may change something over pages. */
+/** The accounts that may change something over pages. */
 export const pageWriterSetting = {
   pageWriters: list({
     env: "PAGE_WRITERS",
@@ -34,8 +34,8 @@ export function isOwnHost(address: string): boolean {
 }
 
 /**
- * Whether a request was sent by a caller of this host to this host. A web page in a browser of this host is neither: by a name of its own whose address
- * becomes 127.0.0.1 (DNS rebinding) it reaches pages and may read them, but the request names its host.
+ * True where a caller of this host sent a request to this host. A web page in a browser of this host is neither: by a name of its own whose
+ * address becomes 127.0.0.1 (DNS rebinding) it reaches pages and may read them, but the request names its host.
  */
 export function isFromOwnHost({ remoteAddress, headers }: Pick<HttpRequest, "remoteAddress" | "headers">): boolean {
   return isOwnHost(remoteAddress) && namesThisHost(String(headers["host"] ?? ""));

@@ -4,7 +4,7 @@ import { type LogLevel, type LogLevels, logLevels } from "./log-levels.ts";
 import type { Logger } from "./logger.ts";
 import type { ShownSetting } from "./settings/settings.ts";
 
-/** What a process runs with; secret settings are not shown. */
+/** Settings of a running process; secret ones are not shown. */
 export interface ProcessSettings {
   readonly service: string;
   readonly version: string;

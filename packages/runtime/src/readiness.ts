@@ -1,4 +1,4 @@
-/** Whether a service is ready, and what is wrong with it although it is. */
+/** Readiness of a service, and its problems although it is ready. */
 
 /** `blocks`: not ready as long as it holds. Others are only shown: a service whose bus is away still serves. */
 export interface Condition {
@@ -31,7 +31,7 @@ export class Readiness {
     this.#now = now;
   }
 
-  /** The first snapshot is complete and what it says is served. */
+  /** The first snapshot is complete and its content is served. */
   markReady(): void {
     if (this.#state !== "starting") return;
     this.#state = "ready";
@@ -43,7 +43,7 @@ export class Readiness {
     return this.#readySinceMs;
   }
 
-  /** For good: whoever sends traffic here should stop while what is open still ends well. */
+  /** For good: senders of traffic should stop while open requests still end well. */
   markStopping(): void {
     this.#state = "stopping";
   }

@@ -68,7 +68,7 @@ describe("run until signal", { concurrency: true }, () => {
     const again = `setTimeout(() => process.kill(process.pid, "SIGTERM"), 20); await new Promise(() => {});`;
     const { exitCode, output } = await runMain(`${up} ${untilStop} ${again}`, "SIGTERM");
     assert.equal(exitCode, 130);
-    assert.match(output, /"msg":"second signal, ending without release"/);
+    assert.match(output, /"msg":"second signal, exiting without release"/);
   });
 
   it("a failure of the host is reported with what to do", async () => {
@@ -83,6 +83,6 @@ describe("run until signal", { concurrency: true }, () => {
   it("names what was not released within its time, and ends", async () => {
     const { exitCode, output } = await runMain(`${up} await new Promise(() => {});`, "SIGTERM");
     assert.equal(exitCode, 1);
-    assert.match(output, /"open":\[.*"Timeout".*"msg":"something was not released, ending"/);
+    assert.match(output, /"open":\[.*"Timeout".*"msg":"resources not released, exiting"/);
   });
 });

@@ -1,4 +1,4 @@
-/** The life of a process: a main that runs until it is asked to stop, and an exit code that says how it went. */
+/** The life of a process: a main that runs until it is asked to stop, and an exit code for the outcome. */
 import { flushCompileCache } from "node:module";
 import { hostFailure } from "./host-failure.ts";
 import type { Logger } from "./logger.ts";
@@ -38,9 +38,9 @@ export interface FailureReport {
 const saveCompiledCodeMs = 5_000;
 
 /**
- * Runs `main` until SIGINT or SIGTERM; a second signal ends the process at once. A process that its parent started with a channel
- * (`stdio: "ipc"`) ends with its parent, however that ends. A failure is logged, reported over that channel, and becomes exit
- * code 1. What keeps the process alive after `main` ended is named and ended.
+ * Runs `main` until SIGINT or SIGTERM; a second signal ends the process at once. A process that its parent started with a channel (`stdio:
+ * "ipc"`) ends with its parent, however that ends. A failure is logged, reported over that channel, and becomes exit code 1. Handles that
+ * keep the process alive after `main` ended are named and ended.
  */
 export async function runUntilSignal(
   main: (stop: AbortSignal) => Promise<void>,
@@ -55,7 +55,7 @@ export async function runUntilSignal(
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stop.signal.aborted) {
-      log.warn("second signal, ending without release", { signal });
+      log.warn("second signal, exiting without release", { signal });
       process.exit(130);
     }
     end(signal);
@@ -117,6 +117,6 @@ function reportFailure(error: unknown): void {
 }
 
 function endLingering(log: Logger, afterMs: number, exitCode: number): never {
-  log.warn("something was not released, ending", { afterMs, open: process.getActiveResourcesInfo() });
+  log.warn("resources not released, exiting", { afterMs, open: process.getActiveResourcesInfo() });
   process.exit(process.exitCode ?? exitCode);
 }

@@ -162,6 +162,6 @@ describe("a service", () => {
       },
       stop.signal,
     );
-    assert.deepEqual(warnings.map(String), ["a part failed while the service ended", "Error: cannot close"]);
+    assert.deepEqual(warnings.map(String), ["part failed during shutdown", "Error: cannot close"]);
   });
 });

@@ -56,7 +56,7 @@ export interface ServiceOptions<Settings extends ServiceSettings> {
   readonly name: string;
   readonly version: string;
   readonly settings: Settings;
-  /** What the settings were read by, for the list of those in effect. */
+  /** The table that the settings were read by, for the list of those in effect. */
   readonly table?: SettingsTable;
   /** Used instead of one with the level of the settings. */
   readonly log?: Logger | undefined;
@@ -183,7 +183,7 @@ export function declareStartupDuration(
   });
 }
 
-/** What `/ready` shows as not well, so that alerts can be made of it. */
+/** Exports the conditions that `/ready` shows as not well, for alerts. */
 export function declareConditions(
   metrics: Metrics,
   { readiness }: { readonly readiness: Pick<Readiness, "report"> },
@@ -202,7 +202,7 @@ export function declareConditions(
   });
 }
 
-/** What runs side by side within a service, and the signal that ends it all. */
+/** The concurrent parts of a service, and the signal that ends them all. */
 class Parts {
   readonly stop: AbortSignal;
   readonly #log: Logger;
@@ -234,7 +234,7 @@ class Parts {
     try {
       await run();
     } catch (error) {
-      // What waited when the signal fired ends with its reason, which is no failure.
+      // Waits that the signal ended reject with its reason, which is no failure.
       if (!this.stop.aborted) throw error;
       if (this.#failure === undefined && error !== this.stop.reason) throw error;
       this.#noteLate(error);
@@ -245,6 +245,6 @@ class Parts {
   }
 
   #noteLate(error: unknown): void {
-    if (error !== this.stop.reason) this.#log.warn("a part failed while the service ended", { error });
+    if (error !== this.stop.reason) this.#log.warn("part failed during shutdown", { error });
   }
 }

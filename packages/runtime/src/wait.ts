@@ -160,8 +160,8 @@ export class Wakeup {
 const lookMs = 1_000;
 
 /**
- * What is due by the wall clock: the machine may sleep, and its clock may be set forward or back. What is younger than now
- * was made before the clock was set back: nothing is known of its age, so that it counts as old.
+ * The age by the wall clock: the machine may sleep, and its clock may be set forward or back. A time after now was noted before the clock
+ * was set back: its age is unknown, so that it counts as old.
  */
 export function ageMs(sinceMs: number, nowMs: number): number {
   return nowMs < sinceMs ? Number.POSITIVE_INFINITY : nowMs - sinceMs;

@@ -21,8 +21,8 @@ export function inFolder({ inFolder: patterns }: ServerKind, folder: string): st
 }
 
 /**
- * `fill` puts the binary into an empty folder beside, which then becomes `folder` in one step: what is interrupted leaves no half
- * of it. Resolves to the binary; undefined when `fill` says that it could not.
+ * `fill` puts the binary into an empty folder beside, which then becomes `folder` in one step: an interruption leaves no half of it.
+ * Resolves to the binary; undefined when `fill` reports that it could not.
  */
 export async function fillFolder(
   kind: ServerKind,

@@ -13,13 +13,13 @@ const highest = 32_000;
 const blockPorts = 64;
 
 interface Block {
-  /** What has not been given out. */
+  /** The first port that has not been given out. */
   next: number;
   readonly end: number;
 }
 
 let block: Block = { next: 0, end: 0 };
-/** Whoever finds the block used up waits for the same new one. */
+/** Callers that find the block used up wait for the same new one. */
 let claiming: Promise<void> | undefined;
 
 /** A port that no process listens on and that this function gives to no other process meanwhile. */

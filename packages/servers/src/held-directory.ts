@@ -1,6 +1,6 @@
 /**
- * A server lives as long as the process that started it, and its directory belongs to that process. One
- * that is left behind nevertheless is ended by the next that wants the directory.
+ * A server lives as long as the process that started it, and its directory belongs to that process. A server that is left behind
+ * nevertheless is ended by the next process that needs the directory.
  */
 import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -35,7 +35,7 @@ async function versionOf(
     const found = version.exec(stdout + stderr);
     return found === null ? undefined : [Number(found[1]), Number(found[2])];
   } catch {
-    // A program that cannot say its version is passed over, and named in the error if nothing else is found.
+    // A program that cannot print its version is passed over, and named in the error if nothing else is found.
     return undefined;
   }
 }

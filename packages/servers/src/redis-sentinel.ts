@@ -13,12 +13,12 @@ export interface RedisSentinelOptions extends Omit<StartOptions, "port"> {
   readonly access?: SentinelAccess;
 }
 
-/** Who may do what. Everybody may do everything without it. */
+/** Access rules of users. Without them everybody may do everything. */
 interface SentinelAccess {
   /** Lines for the configuration of servers and of Sentinels, one a user. The default user has to be allowed to PING. */
   readonly servers: readonly string[];
   readonly sentinels: readonly string[];
-  /** What replicas prove themselves with to their primary, and Sentinels to servers and to each other. */
+  /** Accounts of replicas at their primary, and of Sentinels at servers and at each other. */
   readonly replica: Account;
   readonly sentinel: Account;
 }

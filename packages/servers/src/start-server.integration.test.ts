@@ -13,7 +13,7 @@ const root = mkdtempSync(join(tmpdir(), "flotilla-servers-"));
 after(() => rmSync(root, { recursive: true, force: true }));
 const { env } = process;
 
-/** What a server says first, or after `question`. */
+/** The first bytes that a server sends, or those after `question`. */
 async function ask(port: number, question: string): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port });
   socket.write(question);

@@ -53,18 +53,21 @@ export interface RunningServer extends AsyncDisposable {
   readonly exited: Promise<string>;
   /** Ends it as a crash would. */
   kill(): Promise<void>;
-  /** What keeps it from its work until it is restarted; undefined for a server that works, or whose disk is full: it restarts no better then. */
+  /**
+   * The failure that keeps it from its work until it is restarted; undefined for a server that works, or whose disk is full: a restart does
+   * not help then.
+   */
   failure(): Promise<string | undefined>;
 }
 
 export interface Plan {
   readonly name: "nats" | "redis" | "consul";
   readonly scheme: string;
-  /** What it is started with; may prepare files in the directory. */
+  /** Its arguments; may prepare files in the directory. */
   readonly args: (directory: string, port: number) => readonly string[] | Promise<readonly string[]>;
   /** Its answer to `question` holds `answer` when it can be used: one that reads its data back listens before that. */
   readonly ready?: { readonly question: string; readonly answer: string };
-  /** What the server itself reports to be wrong. */
+  /** The problem that the server itself reports. */
   readonly health?: (port: number) => Promise<string | undefined>;
 }
 
@@ -138,7 +141,7 @@ export function startRedis(options: RedisOptions): Promise<RunningServer> {
   return start(redisPlan(options), options);
 }
 
-/** Starts what a plan says, on a port of its own. @throws ServersError */
+/** Starts the server of a plan, on a port of its own. @throws ServersError */
 export async function start(plan: Plan, options: StartOptions): Promise<RunningServer> {
   const binary = await findServer(plan.name, options);
   options.stop?.throwIfAborted();

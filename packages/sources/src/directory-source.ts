@@ -1,8 +1,8 @@
 /**
- * A directory of YAML and JSON files as a source of objects.
- * Which object of which file is in force. Pure state: readings of files in, changes of objects out. * A refused object keeps its last
- * good version. A file that cannot be read keeps all of them, and a file with a document whose syntax is wrong all that its other
- * documents do not name. Of two files with the same object the one that had it first keeps it: a new file takes nothing over unnoticed.
+ * A directory of YAML and JSON files as a source of objects. Decides for each object which file's version is in force. Pure state: readings
+ * of files in, changes of objects out. A refused object keeps its last good version. A file that cannot be read keeps all of them, and a
+ * file with a document whose syntax is wrong all that its other documents do not name. Of two files with the same object the one that had
+ * it first keeps it: a new file takes nothing over unnoticed.
  */
 
 import { join, relative } from "node:path";
@@ -51,7 +51,7 @@ class DirectorySource implements ObjectSource {
   readonly #readings = new Map<string, { readonly text: string; readonly reading: FileReading }>();
   /** Documents of the batch in hand, read ahead. */
   readonly #ahead = new Map<string, { readonly text: string; readonly documents: FileReading["documents"] }>();
-  /** What the documents of large files gave last time: a change of one of thousands parses that one. */
+  /** Results of the last parse of large files' documents: a change of one of thousands parses that one. */
   readonly #documents = new Map<string, FileReading["documents"]>();
   #trouble: string | undefined;
   #inUse = false;
@@ -135,7 +135,7 @@ class DirectorySource implements ObjectSource {
     return reading;
   }
 
-  /** As the user knows the file: below the path he gave. */
+  /** The file's name in the user's terms: below the path that the user gave. */
   #label(path: string): string {
     return path === this.#options.path ? path : join(this.#options.path, relative(this.#options.path, path));
   }

@@ -60,7 +60,7 @@ class WatchedDocument implements DocumentSource {
     let last: Readonly<Record<string, unknown>> | undefined;
     for await (const { texts, eventTimeMs } of this.#watcher.batches(stop)) {
       const [text] = texts.values();
-      // A file that is gone says nothing: the last version stays, the watcher reports the trouble.
+      // A file that is gone changes nothing: the last version stays, the watcher reports the trouble.
       if (text instanceof Error) this.#problems = [{ file: this.#options.path, line: 0, reason: text.message }];
       if (typeof text !== "string") continue;
       const value = this.#read(text);

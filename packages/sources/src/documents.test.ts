@@ -87,7 +87,7 @@ test("the work for a mapping grows with its keys, not with their square", () => 
   assert.equal(Object.keys(value as object).length, 50_000);
 });
 
-test("odd keys write no warnings: whoever sends documents would fill the log", ({ mock }) => {
+test("odd keys write no warnings: senders of documents could fill the log", ({ mock }) => {
   const { mock: warnings } = mock.method(process, "emitWarning");
   assert.equal(parseDocumentText("? [a]\n: b\n").ok, false);
   assert.equal(warnings.callCount(), 0);

@@ -1,4 +1,4 @@
-/** Which files count below a path, and what their texts are. */
+/** Files that count below a path, and their texts. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -90,7 +90,7 @@ describe("the stamp of a file", () => {
   });
 });
 
-it("what means that a file is gone", () => {
+it("errors that mean a missing file", () => {
   const codes = ["ENOENT", "ENOTDIR", "ELOOP", "EACCES", undefined];
   assert.deepEqual(
     codes.map((code) => isGone({ code })),

@@ -1,8 +1,8 @@
-/** What files there are below a path, through symbolic links, with what shows whether one has changed. */
+/** Lists the files below a path, through symbolic links, with the stamps that show a change. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** What shows whether a file has changed: modification time in milliseconds, size in bytes and inode. */
+/** The stamp that shows a change of a file: modification time in milliseconds, size in bytes and inode. */
 export interface FileStamp {
   readonly mtimeMs: number;
   readonly size: number;
@@ -46,12 +46,12 @@ export async function stampFile(path: string): Promise<FileStamp | undefined> {
   }
 }
 
-/** Whether the file is unchanged. */
+/** True where the file is unchanged. */
 export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): boolean {
   return a?.mtimeMs === b?.mtimeMs && a?.size === b?.size && a?.inode === b?.inode;
 }
 
-/** Whether the error means that the file does not exist (any more). */
+/** True where the error means that the file does not exist (any more). */
 export function isGone(cause: unknown): boolean {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
   return code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP";
@@ -112,7 +112,7 @@ async function readText(path: string): Promise<FileText> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    // Gone after the look, or not for us to read: that is said of this file alone.
+    // Gone after the scan, or not readable for us: reported for this file alone.
     return isGone(cause) ? undefined : (cause as Error);
   }
 }

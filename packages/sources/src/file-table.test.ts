@@ -38,7 +38,7 @@ function problems(table: FileTable): readonly string[] {
     );
 }
 
-test("what changes in a file is what differs from before", () => {
+test("changes of a file are its differences from before", () => {
   const table = new FileTable();
   assert.deepEqual(apply(table, { a: `${rule("x", "1")}---\n${rule("y", "1")}` }), ["+x=1", "+y=1"]);
   assert.deepEqual(apply(table, { a: `${rule("y", "1")}---\n${rule("x", "2")}---\n${rule("z", "1")}` }), [

@@ -184,9 +184,9 @@ function eventTime(changed: ReadonlyMap<string, FileStamp | undefined>): number 
 
 /** Callbacks for events, and for directories that cannot be watched. */
 export interface DirectoryWatchesOptions {
-  /** `name` within `directory`; null when the kernel does not say it. */
+  /** `name` within `directory`; null when the kernel does not report it. */
   readonly onEvent: (directory: string, name: string | null) => void;
-  /** What happened meanwhile is not known: everything is to be looked at. */
+  /** Events were lost: everything is to be scanned. */
   readonly onDoubt: () => void;
   /** A directory cannot be watched. */
   readonly onFailure: (directory: string, cause: Error) => void;

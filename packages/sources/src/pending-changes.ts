@@ -1,4 +1,4 @@
-/** What was read and is not handed on yet: the last of each name, so that a slow reader gets changes joined. */
+/** Changes that were read and are not handed on yet: the last of each name, so that a slow reader gets changes joined. */
 export interface PendingOptions<Change> {
   /** Changes of one name replace each other. */
   readonly nameOf: (change: Change) => string;

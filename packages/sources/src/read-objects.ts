@@ -4,7 +4,7 @@ import { TimeSlice } from "@flotilla/runtime";
 import { type DocumentThread, type ParsedDocument, parseDocumentText, splitDocuments } from "./documents.ts";
 import { type ForeignKind, foreignKind, type ObjectKey, type SourceProblem } from "./source.ts";
 
-/** What the reader of a source knows of a kind; undefined for kinds that nobody knows. */
+/** Properties of a kind for the reader of a source; undefined for kinds that are not supported. */
 export interface KnownKind {
   readonly namespaced: boolean;
   /** False: known, but of no use here. */
@@ -13,7 +13,7 @@ export interface KnownKind {
   readonly isForeign?: boolean;
 }
 
-/** Which kinds are read, and which of their objects are valid. */
+/** The kinds to read, and the check of their objects. */
 export interface Admission {
   kindOf(apiVersion: string, kind: string): KnownKind | undefined;
   /** Findings refuse the object. */
@@ -29,7 +29,7 @@ export interface ReadItem {
   readonly key?: ObjectKey;
   /** Absent: refused. */
   readonly object?: KubeObject;
-  /** `namespace/name`, as far as the document says it. */
+  /** `namespace/name`, as far as the document has it. */
   readonly hint: string;
 }
 
@@ -42,7 +42,7 @@ export interface FileReading {
   readonly problems: readonly SourceProblem[];
   /** Objects of foreign kinds: how many of each, by `apiVersion kind`. */
   readonly ignored: ReadonlyMap<ForeignKind, number>;
-  /** What each document's text gave, for the next reading of the file. */
+  /** The results of each document's text, for the next reading of the file. */
   readonly documents: ReadonlyMap<string, DocumentReading>;
 }
 
@@ -128,7 +128,7 @@ export async function readAhead(
   return documents;
 }
 
-/** What was in force of it stays. */
+/** Objects of it that were in force stay. */
 export function unreadableFile(file: string, reason: string): FileReading {
   const problems = [{ file, line: 0, reason }];
   return { items: undefined, isPartial: false, problems, ignored: new Map(), documents: new Map() };

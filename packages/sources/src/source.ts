@@ -15,7 +15,7 @@ export type SourceChange =
   | { readonly op: "put"; readonly key: ObjectKey; readonly object: KubeObject; readonly provenance: Provenance }
   | { readonly op: "delete"; readonly key: ObjectKey };
 
-/** What was written together. The first group of a source is everything it has, even if that is nothing. */
+/** Changes that were written together. The first group of a source is everything it has, even if that is nothing. */
 export interface SourceGroup {
   readonly changes: readonly SourceChange[];
   /** When it was written, milliseconds since the epoch. */
@@ -42,7 +42,7 @@ export interface ObjectSource extends AsyncDisposable {
   readonly name: string;
   /** One reader at a time; a slow one gets groups joined, never a queue without end. */
   groups(stop: AbortSignal): AsyncIterable<SourceGroup>;
-  /** What is refused now. */
+  /** Current rejections. */
   problems(): readonly SourceProblem[];
   /** Objects of kinds that are of no use to any reader: how many of each. */
   ignored(): ReadonlyMap<ForeignKind, number>;
@@ -54,7 +54,7 @@ export interface ProblemNews {
   readonly over: readonly SourceProblem[];
 }
 
-/** Which problems are new and which are over since the last look: what a log and a counter need. */
+/** Finds the problems that are new and those that are over since the last look, for a log and a counter. */
 export class ProblemLog {
   #known: ReadonlyMap<string, SourceProblem> = new Map();
 

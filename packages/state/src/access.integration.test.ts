@@ -1,4 +1,4 @@
-/** Who may do what in Redis, command by command and key by key, on a real server with the users of `flotilla up`. */
+/** Permissions in Redis, command by command and key by key, on a real server with the users of `flotilla up`. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * What each service may do in Redis: the users of its ACL. xds-server is the only service that uses it. The server of `flotilla up`
- * and the files below k8s/ get their users from here.
+ * Rights of each service in Redis: the users of its ACL. xds-server is the only service that uses it. The server of `flotilla up` and the
+ * files below k8s/ get their users from here.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ const onServers: Readonly<Record<StoreUser, Rules>> = {
 
 const sentinelQuestions = ["get-master-addr-by-name", "sentinels", "replicas", "slaves", "master", "masters"];
 
-/** Of the Sentinels themselves: whoever may configure one of them decides which server is the primary. */
+/** Of the Sentinels themselves: users with the right to configure one of them decide which server is the primary. */
 const onSentinels: Readonly<Partial<Record<StoreUser, Rules>>> = {
   "xds-server": {
     channels: ["*"],

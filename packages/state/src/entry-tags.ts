@@ -62,7 +62,7 @@ function bucketOf(tags: ReadonlyMap<string, string>): Bucket {
   return { tags, digest: digest.digest("hex") };
 }
 
-/** Which bucket a key lies in protects nothing. */
+/** The bucket of a key protects nothing. */
 function placeOf(key: string): number {
   return crc32(key) % bucketCount;
 }

@@ -12,7 +12,7 @@ export interface OpenOptions {
   readonly url: string;
   readonly log: Logger;
   readonly nowMs?: () => number;
-  /** How long a writer that says nothing stays the writer; ten seconds unless given. */
+  /** Time for which a silent writer stays the writer; ten seconds unless given. */
   readonly lockMs?: number;
   /** Authenticates entries and position with a key that the replicas share; without it only damage is found. */
   readonly mac?: Mac | undefined;
@@ -40,5 +40,5 @@ export function openStore({
 }
 
 function logged(log: Logger): UnreadableValues {
-  return { note: (place, error) => log.error("value set aside", { place, error }), heal: () => undefined };
+  return { note: (place, error) => log.error("invalid value ignored", { place, error }), heal: () => undefined };
 }

@@ -28,7 +28,7 @@ export class RedisLink {
   constructor(options: RedisLinkOptions) {
     this.#options = options;
     this.#state = { connected: false, sinceMs: options.nowMs(), reason: "connecting" };
-    // Commands fail while Redis is away, instead of piling up: whoever calls tries again with what holds then.
+    // Commands fail while Redis is away, instead of piling up: callers try again with the state of that time.
     this.#redis = new Redis({
       ...redisOptions(options.url),
       enableOfflineQueue: false,
@@ -109,8 +109,8 @@ export class RedisLink {
     this.#state = state;
     const isFirstFailure = !before.connected && before.reason === "connecting";
     if (state.connected === before.connected && !isFirstFailure) return;
-    if (state.connected) this.#options.log.info("redis is there");
-    else this.#options.log.warn("redis is away", { reason: state.reason });
+    if (state.connected) this.#options.log.info("redis connected");
+    else this.#options.log.warn("redis unreachable", { reason: state.reason });
     for (const listener of [...this.#listeners]) listener(state);
   }
 }

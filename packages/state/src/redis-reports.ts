@@ -1,4 +1,4 @@
-/** What replicas report themselves, in Redis: a summary each, and parts that are replaced one by one. Both end with their writer. */
+/** Replicas' own reports, in Redis: a summary each, and parts that are replaced one by one. Both end with their writer. */
 import { StateError } from "./errors.ts";
 import type { RedisLink } from "./redis-link.ts";
 import { keys } from "./redis-scripts.ts";

@@ -10,9 +10,9 @@ export const keys = {
 };
 
 /**
- * Writes only while the lock is ours and the snapshot is as we left it: a server that was killed may have
- * come back with less, or somebody may have taken entries away. KEYS: lock, entries, about. ARGV: token, life, checksum
- * and number of entries before, number of puts, then key and value of each, number of removals, then their keys, then pairs of what is said.
+ * Writes only while the lock is ours and the snapshot is as we left it: a server that was killed may have come back with less, or others
+ * may have removed entries. KEYS: lock, entries, about. ARGV: token, life, checksum and number of entries before, number of puts, then key
+ * and value of each, number of removals, then their keys, then pairs of fields of `about`.
  */
 export const writeScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

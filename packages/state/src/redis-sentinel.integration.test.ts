@@ -60,7 +60,7 @@ async function roleOf(port: number): Promise<string> {
   return /role:(\w+)/.exec(text)?.[1] ?? "";
 }
 
-/** Replicas that the first Sentinel has seen, and Sentinels that it knows beside itself. */
+/** Replicas that the first Sentinel has seen, and Sentinels that it has found beside itself. */
 async function known(): Promise<string> {
   return String(await ask(fleet.sentinels[0]?.port ?? 0, (redis) => redis.info("sentinel")));
 }

@@ -14,7 +14,7 @@ interface Held {
 
 export interface RedisInMemory extends AsyncDisposable {
   readonly url: string;
-  /** What is held by key, past its time too. */
+  /** Values by key, expired ones too. */
   readonly held: Map<string, Held>;
   /** The words of each command, in capitals. */
   readonly commands: string[];

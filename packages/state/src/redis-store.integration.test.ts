@@ -166,7 +166,7 @@ describe("store in Redis", () => {
     assert.ok(await store.write({ position: 21, entries: new Map() }));
   });
 
-  it("what is written without the key is refused where there is one", async () => {
+  it("values written without the key are refused where one is set", async () => {
     const macOf =
       (key: string): Mac =>
       (purpose, parts) => {
@@ -239,7 +239,7 @@ describe("store in Redis", () => {
       }),
     );
     await using redis = disposable(new Redis(server.url));
-    // What a server has that was killed before its last writes were on the disk.
+    // State of a server that was killed before its last writes were on the disk.
     await redis.client.hdel("flotilla:v1:snapshot:entries", "lost");
     await redis.client.hset("flotilla:v1:snapshot:about", "checksum", "00", "position", "1999");
     assert.equal(await store.write({ position: 2_001, entries: new Map() }), false);

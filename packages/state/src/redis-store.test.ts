@@ -104,7 +104,7 @@ describe("a store in Redis", () => {
       assert.ok(await store.write({ position: 22, entries: new Map([...gone, ["k", bytes("v")]]) }));
       const { entries, ...place } = (await store.load()) ?? {};
       assert.deepEqual([place, [...(entries?.keys() ?? [])]], [{ position: 22, setAside: [] }, ["k"]]);
-      assert.equal(lines.includes("warn the snapshot begins anew"), name === "the entries are a text");
+      assert.equal(lines.includes("warn snapshot restarted"), name === "the entries are a text");
     });
 
   it("sets an entry aside whose content was exchanged, loads the rest, and has it written anew", async () => {
@@ -191,8 +191,8 @@ describe("a store in Redis", () => {
       [false, true],
     );
     assert.deepEqual(
-      lines.map((line) => /^(info redis is there|warn redis is away)/.exec(line)?.[1]),
-      ["info redis is there", "warn redis is away", "info redis is there"],
+      lines.map((line) => /^(info redis connected|warn redis unreachable)/.exec(line)?.[1]),
+      ["info redis connected", "warn redis unreachable", "info redis connected"],
     );
     end();
     server.drop();
@@ -214,7 +214,10 @@ describe("a store in Redis", () => {
       command === "EVAL" ? "READONLY You can't write against a read only replica." : undefined;
     await assert.rejects(store.write({ position: 21, entries: new Map() }), { code: "STATE_AWAY" });
     server.refusal = () => undefined;
-    await until(() => lines.filter((line) => line === "info redis is there").length === 2, soon("the next connection"));
+    await until(
+      () => lines.filter((line) => line === "info redis connected").length === 2,
+      soon("the next connection"),
+    );
     assert.ok(await store.write({ position: 21, entries: new Map() }));
   });
 

@@ -1,4 +1,4 @@
-/** The store in Redis: one hash of entries, one of what is said about them, a lock with a limited life. */
+/** The store in Redis: one hash of entries, one of their metadata, a lock with a limited life. */
 import { randomUUID } from "node:crypto";
 import { TimeSlice } from "@flotilla/runtime";
 import { checksumOnly, entryTag, type Mac, readEntry, snapshotSum, storedTag, taggedEntry } from "./entry-codec.ts";
@@ -177,7 +177,7 @@ class RedisStore implements SnapshotStore {
       return await this.#read();
     } catch (error) {
       if (!(error instanceof StateError) || error.code !== "STATE_DAMAGED") throw error;
-      this.#options.log.warn("the snapshot begins anew", { error });
+      this.#options.log.warn("snapshot restarted", { error });
       await this.#link.use((redis) => redis.del(keys.entries, keys.about));
       return this.#read();
     }

@@ -14,12 +14,12 @@ type Options = Omit<RedisOptions, "replyMapping">;
 const forms = /^redis(s?)(\+sentinel)?:\/\//;
 const sentinelPort = 26_379;
 
-/** Whether the URL names a Redis or Valkey, directly or through Sentinels. */
+/** True where the URL names a Redis or Valkey, directly or through Sentinels. */
 export function isRedisUrl(url: string): boolean {
   return forms.test(url);
 }
 
-/** What the client connects to and how. @throws StateError STATE_CONNECT */
+/** Address and options of the client's connection. @throws StateError STATE_CONNECT */
 export function redisOptions(url: string): Options {
   const [, secure, sentinel] = forms.exec(url) ?? [];
   return sentinel === undefined ? serverOptions(url) : sentinelOptions(url, secure === "s");

@@ -13,7 +13,7 @@ export interface Snapshot {
   readonly setAside: readonly string[];
 }
 
-/** What is stored, for a writer to write the differences only. */
+/** Tags of the stored entries, for a writer to write the differences only. */
 export interface Claim {
   /** Tag of each entry. */
   readonly stored: ReadonlyMap<string, string>;
@@ -30,7 +30,7 @@ export interface SnapshotChange {
   readonly mark?: string | undefined;
 }
 
-/** What a replica reports itself: a summary that others read often, and parts of which only changed ones are written. */
+/** A replica's own report: a summary that others read often, and parts of which only changed ones are written. */
 export interface ReplicaReport {
   /** JSON, as all parts. */
   readonly summary: unknown;
@@ -46,7 +46,7 @@ export interface UnreadableValues {
   heal(place: string): void;
 }
 
-/** Whether the store answers, and since when it does not, in milliseconds since 1970. */
+/** Connection of the store, and when it was lost, in milliseconds since 1970. */
 export type StoreState =
   | { readonly connected: true }
   | { readonly connected: false; readonly sinceMs: number; readonly reason: string };

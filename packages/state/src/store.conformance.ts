@@ -1,4 +1,4 @@
-/** What every implementation of the store keeps; run by the tests of both. */
+/** Promises that every implementation of the store keeps; run by the tests of both. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { until } from "@flotilla/runtime";

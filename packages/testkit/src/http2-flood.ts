@@ -73,7 +73,7 @@ export async function sendFlood(target: FloodTarget, flood: Flood): Promise<Floo
     if (end !== "taken") break;
     await write(part);
   }
-  // What the server wrote before it closed the connection is read, so that its end is seen.
+  // The rest of the server's output before it closed the connection is read, so that its end is seen.
   socket.resume();
   if (flood.endsConnection !== false && end === "taken") await closed;
   socket.destroy();

@@ -7,7 +7,7 @@ import fc from "fast-check";
 export interface PropertyOptions {
   /** Inputs that are tried where PROPERTY_RUNS is not set. */
   readonly runs: number;
-  /** False for checks that take too long to look for a smaller input: the failure itself must say enough. */
+  /** False for checks that take too long to look for a smaller input: the failure itself must suffice. */
   readonly shrinks?: boolean;
 }
 

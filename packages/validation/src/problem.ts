@@ -1,4 +1,4 @@
-/** What validation finds. */
+/** Results of validation. */
 
 export type Severity = "error" | "warning";
 
@@ -8,13 +8,13 @@ export interface Problem {
   readonly field: string;
   /** Completes the sentence that begins with the field. */
   readonly reason: string;
-  /** Errors refuse the object, warnings are shown to whoever writes it. */
+  /** Errors refuse the object, warnings are shown to its writer. */
   readonly severity: Severity;
   /** For warnings of routes that no request meets: analysis has messages of their own for them. */
   readonly rule?: "unused-route" | "unmet-match";
 }
 
-/** Whether one of the findings refuses the object. */
+/** True where one of the findings refuses the object. */
 export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === "error");
 }

@@ -35,7 +35,7 @@ import { validateWorkloadGroup } from "./semantic/workload-group.ts";
 export interface ValidatorTools {
   /** Of Envoy's messages, which take 50 MB: undefined while nobody needs them. */
   readonly patchValue?: () => PatchValueCheck | undefined;
-  /** Which Gateways and Ingresses are the mesh's, where more is known than the usual names. */
+  /** The Gateways and Ingresses of the mesh, where more is known than the usual names. */
   readonly served?: ServedKinds;
 }
 
@@ -43,7 +43,7 @@ export interface ValidatorTools {
 export function createValidator({ patchValue, served }: ValidatorTools = {}): SchemaValidator {
   const fits = createSchemaValidator();
   return (object, options) => {
-    // The one bound on depth: the checks below, and whoever reads the object after them, go down recursively.
+    // The one bound on depth: the checks below, and later readers of the object, go down recursively.
     const tooDeep = anything(object);
     if (tooDeep !== undefined) return [{ field: "", reason: `the object${tooDeep}`, severity: "error" }];
     const problems = fits(object, options);
@@ -97,8 +97,8 @@ const gatewayApiValidators: Readonly<Record<string, GatewayApiValidator>> = {
 const gatewayRoutes: ReadonlySet<string> = new Set(["GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute", "UDPRoute"]);
 
 /**
- * What objects mean, beyond what the schema of their kind demands. Kinds without rules of their own pass. For objects that
- * fit their schema: what does not is taken for absent.
+ * Semantic rules of objects, beyond the schema of their kind. Kinds without rules of their own pass. For objects that fit their schema:
+ * what does not is taken for absent.
  */
 export function validateSemantics(object: JsonObject, served: ServedKinds = usualNames): readonly Problem[] {
   const { apiVersion, kind } = object;

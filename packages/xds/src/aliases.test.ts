@@ -13,7 +13,7 @@ function workload(uid: string, content: string, ...aliases: readonly string[]): 
   return { ...resource(types.address, uid, content), aliases };
 }
 
-/** A delta stream whose set is what the test says that the asked names stand for. */
+/** A delta stream whose set holds the resources that a test gives for the requested names. */
 class Server {
   state: StreamState = newStream;
   set: ResourceSet = setOf(types.address, []);

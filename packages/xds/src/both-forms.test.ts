@@ -189,7 +189,7 @@ function checkHistory(commands: readonly Command[]): void {
     }
     peer.reconnect();
     peer.stream.settle();
-    // A state-of-the-world client that gave up names shows the version of more than it wants now.
+    // A state-of-the-world client that gave up names shows the version of more names than it still requests.
     const again = peer.stream.sent.filter(({ typeUrl: url }) => of === "delta" || rulesOf(url).complete);
     const resources = again.flatMap(({ typeUrl: url, resources: all }) => all.map(({ name }) => `${url} ${name}`));
     assert.deepEqual(resources, [], `${of}: sent again to who has it`);

@@ -122,7 +122,7 @@ function run(form: Form, seed: number): number {
   stream.settle();
   const again = stream.sent.filter(({ typeUrl }) => form === "delta" || rulesOf(typeUrl).complete);
   const sentAgain = again.flatMap(({ typeUrl, resources }) => resources.map(({ name }) => `${typeUrl} ${name}`));
-  // A state-of-the-world client that gave up names shows the version of more than it wants now.
+  // A state-of-the-world client that gave up names shows the version of more names than it still requests.
   assert.deepEqual(sentAgain, [], `seed ${seed}, ${form}: sent again after a reconnect`);
   return typeUrls.reduce((count, typeUrl) => count + client.held(typeUrl).size, 0);
 }

@@ -1,4 +1,4 @@
-/** Whether an encoded cluster takes its endpoints by EDS under its own name; read off the bytes, not decoded. */
+/** True where an encoded cluster takes its endpoints by EDS under its own name; read off the bytes, not decoded. */
 
 const typeField = 2;
 const edsConfigField = 3;

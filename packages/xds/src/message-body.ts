@@ -1,6 +1,6 @@
 /**
- * What one message carries, without version and nonce: streams that need the same share the object and its bytes. These are put
- * together from as little of the format as they need, since bytes of resources are never decoded or encoded again.
+ * The content of one message, without version and nonce: streams that need the same share the object and its bytes. These are put together
+ * from as little of the format as they need, since bytes of resources are never decoded or encoded again.
  */
 import { checksum } from "@flotilla/model";
 import { fieldSize, Parts, textBytes, typeUrl as types } from "@flotilla/proto";
@@ -62,9 +62,9 @@ export class Bodies {
 }
 
 /**
- * Envoy warms a cluster that changed and takes it into use when its endpoints come in, even if it had
- * the same ones for the cluster's old form (consul#10381, istio's EDS after CDS). So a load assignment is versioned
- * together with its cluster: whoever gets the one anew gets the other anew, on this stream or the next.
+ * Envoy warms a cluster that changed and takes it into use when its endpoints come in, even if it had the same ones for the cluster's old
+ * form (consul#10381, istio's EDS after CDS). So a load assignment is versioned together with its cluster: a client that gets the one anew
+ * gets the other anew, on this stream or the next.
  */
 function bindVersions(endpoints: ResourceSet, clusters: ResourceSet): ResourceSet {
   const byName = new Map<string, Resource>();
@@ -100,7 +100,7 @@ function bindingOf({ version }: Resource): string {
   return version.slice(0, 12);
 }
 
-/** State of the world has no word for "there is none": for endpoints an empty assignment says it. */
+/** State of the world cannot express "there is none": for endpoints an empty assignment does. */
 export function absentResource(typeUrl: string, name: string): Resource | undefined {
   if (typeUrl !== types.endpoint) return undefined;
   const text = new TextEncoder().encode(name);

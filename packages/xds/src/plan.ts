@@ -1,6 +1,6 @@
 /**
- * What to send of a due type: the difference between what the client has and what there is, and what
- * it asked for by name. Streams in the same situation get the identical body.
+ * Plans the message of a due type: the difference between the client's resources and the present ones, and those that it asked for by name.
+ * Streams in the same situation get the identical body.
  */
 import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
@@ -85,7 +85,7 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   return isEmpty && !isFirst ? undefined : body;
 }
 
-/** A name that is asked for may stand for others. What is gone without a request was wanted, by whatever name. */
+/** A requested name may stand for others. A resource that is gone without a request was subscribed to, by whatever name. */
 function isWantedByAlias({ sent, due, subscription }: TypeState, { typeUrl }: ResourceSet, name: string): boolean {
   if (rulesOf(typeUrl).aliased !== true) return false;
   if (due === undefined || !isAnswer(due)) return true;
@@ -140,7 +140,7 @@ export function blamed(message: string, names: Iterable<string>): readonly strin
   return named.length > 0 ? named : all;
 }
 
-/** Whether a text holds the name as a word of its own. No text holds the empty name. */
+/** True where a text holds the name as a word of its own. No text holds the empty name. */
 export function mentions(text: string, name: string): boolean {
   if (name === "") return false;
   const head = text.slice(0, maxTextLength);

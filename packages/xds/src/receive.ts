@@ -1,4 +1,4 @@
-/** Requests of either form: what they want of a type, and what they say of the messages before. */
+/** Requests of either form: their subscriptions of a type, and their answers to the messages before. */
 
 import { isDebugType, typeUrl as types } from "@flotilla/proto";
 import type { MessageBody } from "./message-body.ts";
@@ -27,7 +27,7 @@ export function receive(state: StreamState, request: ClientRequest): Step {
     return [state, [{ type: "health", healthy: error === undefined, message: error?.message ?? "" }]];
   }
   if (isDebugType(typeUrl)) {
-    // What cannot be answered is answered with an error text, which such a client does not refuse.
+    // Failed debug requests are answered with an error text, which such a client does not refuse.
     if (error !== undefined) return [state, []];
     const names = isDelta(request) ? request.subscribe : request.names;
     return [state, [{ type: "question", typeUrl, names }]];
@@ -50,8 +50,8 @@ function receiveSotw(state: StreamState, request: SotwRequest): Step {
     known !== undefined && nonce === "" && known.nonce === "" && (known.sent === undefined || version !== "");
   const isInFlight = known !== undefined && nonce === "" && addsNames(known, change, typeUrl);
   if (known === undefined || (nonce === "" && !isRepeat && !isInFlight)) {
-    // The first request of the type here: what the client has is as old as its version says, unless it gave up the type on this
-    // stream: then it forgot all of it, but neither version nor nonce.
+    // The first request of the type here: the client's state is as old as its version indicates, unless it gave up the type on this stream:
+    // then it forgot all of it, but neither version nor nonce.
     const due = mergeDue(known?.due, { asked: "all", dropped: nothing, mustAnswer: true });
     const { next: subscription } = change;
     const claim = version === "" || state.givenUp.has(typeUrl) ? undefined : { version };
@@ -78,7 +78,7 @@ function addsNames(
   return subscription.names.size + asked.size === next.names.size;
 }
 
-/** The client had not seen the last message yet, and will say what it wants again when it has. */
+/** The client had not seen the last message yet, and will repeat its subscription when it has. */
 function passOver(state: StreamState, { typeUrl, nonce, names }: SotwRequest, known: TypeState): Step {
   const [expired, effects] = expire(state, typeUrl, known, nonce);
   const asked = new Set(names);
@@ -107,7 +107,7 @@ function receiveDelta(state: StreamState, request: DeltaRequest): Step {
   if (nonce === "") return changeDelta(state, request);
   const [accepted, effects]: Step =
     nonce === known.nonce ? acknowledge(state, typeUrl, known) : expire(state, typeUrl, known, nonce);
-  // Envoy may add names to an acknowledgement; in this form they are said only once.
+  // Envoy may add names to an acknowledgement; in this form they are sent only once.
   const [next, more] = changeDelta(accepted, request);
   return [next, [...effects, ...more]];
 }
@@ -117,7 +117,7 @@ function firstDelta(state: StreamState, request: DeltaRequest): Step {
   const change = deltaSubscription(typeUrl, undefined, { subscribe: asking, unsubscribe, held: held.keys() });
   const { next: subscription, asked, dropped } = change;
   const claim = held.size === 0 ? undefined : { held };
-  // Whoever has nothing yet waits for a first answer, be it an empty one.
+  // A client without resources waits for a first answer, be it an empty one.
   const due = { asked, dropped, mustAnswer: subscription.wildcard && claim === undefined };
   const next: TypeState = { ...newType, subscription, claim, due };
   return [withType(state, typeUrl, next), [{ type: "due", typeUrl }]];

@@ -23,7 +23,7 @@ export interface SotwRequest extends CommonRequest {
 export interface DeltaRequest extends CommonRequest {
   readonly subscribe: readonly string[];
   readonly unsubscribe: readonly string[];
-  /** What the client has when it reconnects, by name. */
+  /** Resources that the client has when it reconnects, by name. */
   readonly held: ReadonlyMap<string, { readonly version: string }>;
 }
 

@@ -67,7 +67,7 @@ test("a name that two resources have changes when the one that counts comes, goe
   }
 });
 
-test("what differs between two sets that share slices is what differs between their tables", () => {
+test("two sets that share slices differ by the entries that differ in their tables", () => {
   const name = fc.nat({ max: 30 }).map((number) => `n${number}@${number % 3}`);
   const some = fc.array(
     fc.array(name, { maxLength: 4 }).map((names) => slice(...names)),

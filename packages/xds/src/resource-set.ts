@@ -1,6 +1,6 @@
 /**
- * What there is to send of one type: immutable, so that streams compare and share it by identity. Sets made of slices that follow each
- * other share most of them, so that making one and finding what differs cost the slices and not the resources: a mesh of 12,000
+ * The resources of one type that a stream may get: immutable, so that streams compare and share it by identity. Sets made of slices that
+ * follow each other share most of them, so that making one and finding what differs cost the slices and not the resources: a mesh of 12,000
  * workloads changes one at a time.
  */
 import { typeUrl } from "@flotilla/proto";
@@ -112,7 +112,7 @@ export class SlicedResources implements ReadonlyMap<string, Resource> {
 
 const aliasIndexes = new WeakMap<ResourceSet, ReadonlyMap<string, readonly Resource[]>>();
 
-/** What a set has for a name that a client asks for. */
+/** The resources of a set for a name that a client requests. */
 export function resourcesFor(set: ResourceSet, name: string): readonly Resource[] {
   const own = set.byName.get(name);
   if (own !== undefined || rulesOf(set.typeUrl).aliased !== true) return own === undefined ? [] : [own];
@@ -168,7 +168,7 @@ export function diffSets({ byName: before }: ResourceSet, after: ResourceSet): S
   return { changed, removed };
 }
 
-/** What the protocol says about a type; one that is not listed is a wildcard type in no fixed order. */
+/** Rules of the protocol for a type; one that is not listed is a wildcard type in no fixed order. */
 export interface TypeRules {
   /** An empty first subscription means "everything" (else "nothing"). */
   readonly wildcard: boolean;

@@ -16,7 +16,7 @@ const { cluster, endpoint, listener, route } = types;
 const bodies = new Bodies();
 type World = Map<string, ResourceSet>;
 
-/** What computes a stream's states: the plain functions, or ones that share. */
+/** Functions that compute a stream's states: the plain ones, or ones that share. */
 interface RegisteredWorkload {
   step(state: StreamState, event: StreamEvent): readonly [StreamState, readonly Effect[]];
   takeTurn(state: StreamState, options: Parameters<typeof takeTurn>[1]): Turn;

@@ -17,7 +17,7 @@ interface TakenStep {
 interface TakenTurn {
   readonly form: Form;
   readonly endpointsFirst: boolean;
-  /** What was looked at, in order: with the same answers the turn is the same. */
+  /** Inputs that were read, in order: with the same answers the turn is the same. */
   readonly looks: readonly Look[];
   readonly turn: Turn;
 }

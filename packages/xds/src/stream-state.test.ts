@@ -10,7 +10,7 @@ import { newStream, step, takeTurn } from "./stream-state.ts";
 import type { Effect, StreamState } from "./stream-types.ts";
 import { contentOf, resourceSet, setOf } from "./testing/fixtures.ts";
 
-/** What happens, and what goes out because of it: `type: name=content … -removed`. */
+/** An event, and the messages that it causes: `type: name=content … -removed`. */
 type Line = readonly [event: Event, ...out: string[]];
 /** `together`: before the server takes its turn. */
 type Event = SingleEvent | { readonly together: readonly SingleEvent[] };

@@ -59,7 +59,7 @@ declare const brand: unique symbol;
 /** The sorted names, joined by newlines (no resource name holds one); equal sets have equal keys. */
 export type NameSetKey = string & { readonly [brand]: "NameSetKey" };
 
-/** What is wanted of a type by name. */
+/** Names of a type that are subscribed to. */
 export interface NameSet extends Names {
   /** Made when it is first asked for, as the order is: both cost as much as there are names. */
   readonly key: NameSetKey;
@@ -139,9 +139,9 @@ export interface StreamState {
 
 export interface TypeState {
   readonly subscription: Subscription;
-  /** What the client has, as far as it was sent or shown on this stream. */
+  /** The client's resources, as far as they were sent or shown on this stream. */
   readonly sent: ResourceSet | undefined;
-  /** What a client that reconnects says it has; until the first look at the resources. */
+  /** The resources that a reconnecting client reports; until the first look at the resources. */
   readonly claim: Claim | undefined;
   readonly due: Due | undefined;
   /** Of the last message on this stream; empty before the first. */
@@ -150,11 +150,11 @@ export interface TypeState {
   readonly outstanding: readonly Outstanding[];
   /** The client's words about the last message it refused, until it accepts a later one. */
   readonly rejection: Rejection | undefined;
-  /** What went with a refused message, by name with version (empty: removed): the client may not have taken it. */
+  /** Resources of a refused message, by name with version (empty: removed): the client may not have taken them. */
   readonly suspects: ReadonlyMap<string, string>;
   /**
-   * State of the world: names that requests of before the last message no longer had. Those are passed over, but the client
-   * has forgotten what it knew of them, and is sent them again if it still wants them.
+   * State of the world: names missing in requests from before the last message. Those requests are passed over, but the client has
+   * forgotten its state of these names, and is sent them again if it still subscribes to them.
    */
   readonly forgotten: ReadonlySet<string>;
 }
@@ -231,7 +231,7 @@ export const newType: TypeState = {
   forgotten: nothing,
 };
 
-/** Whether the client waits for an answer, so that it is no mere push. */
+/** True where the client waits for an answer, so that it is no mere push. */
 export function isAnswer({ asked, dropped, mustAnswer }: Due): boolean {
   return mustAnswer || asked === "all" || asked.size > 0 || dropped.size > 0;
 }

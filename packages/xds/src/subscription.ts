@@ -1,4 +1,4 @@
-/** What a client wants of one type, and how requests of both forms change it. Pure. */
+/** A client's subscription of one type, and its changes by requests of both forms. Pure. */
 import { rulesOf } from "./resource-set.ts";
 import { type NameSet, type Names, nameSet, noNames, type Subscription, sameNames } from "./stream-types.ts";
 
@@ -21,7 +21,7 @@ export function sameSubscription(a: Subscription, b: Subscription): boolean {
   return a.wildcard === b.wildcard && sameNames(a.names, b.names);
 }
 
-/** State of the world: each request has all names. Undefined: the client wants nothing of the type. */
+/** State of the world: each request has all names. Undefined: the client subscribes to nothing of the type. */
 export function sotwSubscription(
   typeUrl: string,
   before: Subscription | undefined,
@@ -72,7 +72,7 @@ export function deltaSubscription(
   if (before === undefined) {
     const implied = subscribe.length === 0 && rulesOf(typeUrl).wildcard;
     const wildcard = (asksForAll || implied) && !givesUpAll;
-    // What it has and does not name: of a wildcard client the wildcard's, of others their own names.
+    // Held resources that the request does not name: of a wildcard client the wildcard's, of others their own names.
     const names = nameSet(wildcard ? asked : [...asked, ...held].filter((name) => !gone.has(name)));
     return { next: { wildcard, names }, asked: wildcard ? "all" : new Set(asked), dropped: nothing };
   }

@@ -211,7 +211,7 @@ describe("make before break", () => {
     assert.equal(server.retryAtMs, undefined);
   });
 
-  it("what the client asks for never waits", () => {
+  it("requests of the client are answered at once", () => {
     const server = new Server("delta", { ...world, [route]: { r: "to a", s: "to a" } });
     server.change({ [cluster]: { a: "2", b: "1" }, [route]: { r: "to b", s: "to b" } });
     assert.deepEqual(server.write(), ["cds a", "eds a"]);

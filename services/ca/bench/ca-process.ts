@@ -1,4 +1,4 @@
-/** For benchmarks: ca in a process of its own, and what its metrics say. */
+/** For benchmarks: ca in a process of its own, and the values of its metrics. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ async function portsOf(child: ChildProcess): Promise<{ grpc: number; health: num
   for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     text += chunk;
     health = Number(/"url":"http:\/\/[^"]*:(\d+)"/.exec(text)?.[1] ?? health);
-    const grpc = /"port":(\d+)[^\n]*certificates are issued/.exec(text)?.[1];
+    const grpc = /"port":(\d+)[^\n]*certificates issued/.exec(text)?.[1];
     if (grpc !== undefined) return { health, grpc: Number(grpc) };
   }
   throw new Error(`ca ended: ${text}`);

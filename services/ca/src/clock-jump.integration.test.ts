@@ -58,7 +58,7 @@ async function portOf(child: ChildProcess): Promise<number> {
   child.stdout?.on("data", (chunk: Buffer) => {
     output += chunk.toString();
   });
-  const line = await until(() => /"port":(\d+).*"certificates are issued"/.exec(output), {
+  const line = await until(() => /"port":(\d+).*"certificates issued"/.exec(output), {
     withinMs: 60_000,
     what: "ca to issue certificates",
     everyMs: 50,
@@ -66,7 +66,7 @@ async function portOf(child: ChildProcess): Promise<number> {
   return Number(line[1]);
 }
 
-/** What a client says of ca's certificate; undefined when it is good. */
+/** A client's reason against ca's certificate; undefined when it is good. */
 function reasonAgainst({ port, rootFile }: RunningCa): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const ca = readFileSync(rootFile, "utf8");

@@ -65,7 +65,7 @@ async function run(service: CaService, onReady: MainOptions["onReady"]): Promise
   const issuer = createIssuer(settings, stages);
   await using port = await openPort(service, { issuer, trust, active, material });
   health.markReady();
-  log.info("certificates are issued", { host: settings.host, port: port.port, rootFile });
+  log.info("certificates issued", { host: settings.host, port: port.port, rootFile });
   onReady?.({ grpc: port.port, health: health.port });
   const distribution = cluster && { settings, api: cluster.api, active, version, log: part("kubernetes") };
   await service.runParts([

@@ -1,5 +1,5 @@
 /**
- * Every kind of bad input, as a caller sends it: the gRPC code, what the caller is answered (no more than it knows), the counter that
+ * Every kind of bad input, as a caller sends it: the gRPC code, the answer to the caller (no more than the caller knows), the counter that
  * moves, and no certificate. A flood of one identity is cut off and leaves room for others.
  */
 import assert from "node:assert/strict";
@@ -168,7 +168,7 @@ describe("bad input", () => {
     assert.equal(code, status.RESOURCE_EXHAUSTED);
   });
 
-  it("what is issued is logged in one line, with who and what, and no secret", async () => {
+  it("an issued certificate is logged in one line with caller and subject, and no secret", async () => {
     const proof = await token();
     assert.equal((await askAs(ca, { token: proof })).code, status.OK);
     const { identity, serial, key: kind, notAfter, authenticator, caller } = ca.lines.at(-1) ?? {};

@@ -1,4 +1,4 @@
-/** The settings of ca. Names that istiod knows keep its names. */
+/** The settings of ca. Settings that istiod has too keep its names. */
 import { join } from "node:path";
 import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";

@@ -1,4 +1,4 @@
-/** What the bench has an API server hold: VirtualServices as large as people write them. */
+/** Objects that the bench puts into an API server: VirtualServices as large as people write them. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { KubeApi, KubeObject } from "@flotilla/kube-api";

@@ -48,7 +48,7 @@ interface Running {
   readonly readyMs: number;
 }
 
-/** What came over the bus: how many changes, and of each the time since its event and since its write. */
+/** Changes that came over the bus: their number, and of each the time since its event and since its write. */
 const seen = { changes: 0, sinceEvent: [] as number[], sinceWrite: [] as number[] };
 const written = new Map<string, { readonly revision: string; readonly atMs: number }[]>();
 /** By the number of an object: what it was last written as. */
@@ -81,7 +81,7 @@ try {
   memory.push(memoryMb(first, "VmRSS"), memoryMb(first, "VmHWM"));
   const published = seen.changes;
   await end(first);
-  // What the status of objects says is written at once, not over minutes: then there is nothing left to say.
+  // The status of objects is written at once, not over minutes: then nothing is left to write.
   const second = await run({ PILOT_STATUS_QPS: "1000" });
   child = second.child;
   await settle();

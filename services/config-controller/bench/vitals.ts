@@ -1,7 +1,4 @@
-/**
- * What a process says of itself while a bench runs: loaded before it by `--import`, it adds a line of JSON to VITALS_FILE twice a
- * second.
- */
+/** Vitals of a process while a bench runs: loaded before it by `--import`, this module adds a line of JSON to VITALS_FILE twice a second. */
 import { appendFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 

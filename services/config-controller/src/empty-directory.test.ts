@@ -1,4 +1,4 @@
-/** What the service shows of a directory that has become empty, and that a restart with an empty directory takes nothing away. */
+/** Problems that the service reports of a directory that has become empty, and that a restart with an empty directory deletes nothing. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";

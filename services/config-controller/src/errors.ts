@@ -10,7 +10,7 @@ export type ConfigErrorCode =
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly code: ConfigErrorCode;
-  /** The sentence without the code, for whoever asked. */
+  /** The sentence without the code, for the caller. */
   readonly reason: string;
 
   constructor(code: ConfigErrorCode, reason: string, options?: ErrorOptions) {

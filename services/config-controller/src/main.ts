@@ -3,7 +3,6 @@
  *
  * The composition root: what is acquired from top to bottom is released from bottom to top. `app/` has the wiring of each area.
  */
-import { openPageReviewer } from "@flotilla/auth/cluster";
 import { startService } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
 import { openApiStore, runApi } from "./api/run-api.ts";
@@ -56,8 +55,7 @@ async function run(service: ConfigService): Promise<void> {
 
   const { ledgerGenerations: size, digestIntervalMs: compareEveryMs } = settings;
   const history = openLedger({ bus, published, size, compareEveryMs, health, failures, log });
-  using reviewer = await openPageReviewer(settings);
-  serveDebugPages(service, { view, status, ledger: history.ledger, published, reviewer });
+  serveDebugPages(service, { view, status, ledger: history.ledger, published });
   await published.begin();
 
   const serving = { settings, certificate, bus, compareEveryMs, health, failures, log };
@@ -69,7 +67,7 @@ async function run(service: ConfigService): Promise<void> {
   await service.runParts([
     publishView(service, { connection, view, metrics }),
     watchConditions(sources, health, stop),
-    // What the bus does to these is no reason to stop publishing.
+    // Failures of these on the bus are no reason to stop publishing.
     service.keepRunning("following the published configuration", (until) => published.follow(until)),
     service.keepRunning("the history", history.run),
     service.keepRunning("reports of proxies and registries", (until) => status.run(until)),

@@ -29,14 +29,13 @@ export const settings = {
   writesStatus: flag({
     env: "PILOT_ENABLE_STATUS",
     default: true,
-    sentence:
-      "What is known of an object is written to its status in Kubernetes, by the one config-controller that has the duty.",
+    sentence: "The status of objects is written to Kubernetes, by the one config-controller that has the duty.",
   }),
   analyzes: flag({
     env: "PILOT_ENABLE_ANALYSIS",
     default: false,
     sentence:
-      "Objects are analyzed beside each other; what is found stands in the condition PassedAnalysis of their status. Takes about 8 kB of memory an object.",
+      "Objects are analyzed beside each other; findings stand in the condition PassedAnalysis of their status. Takes about 8 kB of memory an object.",
   }),
   analyzedServices: integer({
     env: "ANALYSIS_MAX_SERVICES",
@@ -51,7 +50,7 @@ export const settings = {
     default: 20,
     min: 1,
     max: 1_000,
-    sentence: "How many of these writes there are a second, at most.",
+    sentence: "Maximum number of these writes a second.",
   }),
   ledgerGenerations: integer({
     env: "LEDGER_GENERATIONS",
@@ -59,7 +58,7 @@ export const settings = {
     min: 2,
     max: 100_000,
     sentence:
-      "How many generations of the configuration are kept to be read back; one of many objects counts several times.",
+      "Generations of the configuration that are kept to be read back; one of many objects counts several times.",
   }),
   configDir: text({
     env: "CONFIG_DIR",

@@ -17,7 +17,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   away: 503,
 };
 
-/** A request that is refused, with what its caller is to know. */
+/** A rejected request, with the reason for its caller. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
   readonly code: ErrorCode;
@@ -51,7 +51,7 @@ const codes: ReadonlyMap<number, ErrorCode> = new Map([
   [429, "too-many"],
 ]);
 
-/** What the status of a service means to the console's caller. */
+/** Maps the HTTP status of a service to an error code for the console's caller. */
 export function codeOf(status: number): ErrorCode {
   return codes.get(status) ?? "upstream";
 }

@@ -1,4 +1,4 @@
-/** What the console counts. */
+/** The metrics of the console. */
 import type { Counter, Histogram, Metrics } from "@flotilla/runtime";
 
 export interface ConsoleMetrics {
@@ -13,7 +13,7 @@ export function declareMetrics(
 ): ConsoleMetrics {
   metrics.gauge({
     name: "flotilla_console_sessions",
-    help: "Callers who are signed in",
+    help: "Signed-in callers",
     collect: (gauge) => gauge.set(sessions()),
   });
   metrics.gauge({

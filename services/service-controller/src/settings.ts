@@ -49,7 +49,7 @@ export const settings = {
     env: "REGISTRY_AUDIT_PERIOD",
     default: 300_000,
     min: 1_000,
-    sentence: "How often what is held of API servers and Consul is compared with a fresh list.",
+    sentence: "Interval in which the state of API servers and Consul is compared with a fresh list.",
   }),
   auditSettleMs: duration({
     env: "REGISTRY_AUDIT_SETTLE",
@@ -64,7 +64,7 @@ export const settings = {
   machineGraceMs: duration({
     env: "PILOT_WORKLOAD_ENTRY_GRACE_PERIOD",
     default: 10_000,
-    sentence: "How long a machine stays registered after its last connection to any replica of xds-server.",
+    sentence: "Time that a machine stays registered after its last connection to any replica of xds-server.",
   }),
 } as const;
 

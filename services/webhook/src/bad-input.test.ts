@@ -1,6 +1,7 @@
 /**
- * What a hostile or mistaken client can send, and templates that cannot be used, through the real port: each gets a bounded answer, the process
- * stays, and so does its memory. The time of each answer is printed and not judged: a busy machine is no fault of the code (docs/benchmarks.md).
+ * Requests of hostile or mistaken clients, and templates that cannot be used, through the real port: each gets a bounded answer, the
+ * process stays, and so does its memory. The time of each answer is printed and not judged: a busy machine is no fault of the code
+ * (docs/benchmarks.md).
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";

@@ -1,6 +1,7 @@
 /**
- * 20,000 AdmissionReviews as a hostile or broken client might send them, past the port (mutated-reviews.test.ts has those over HTTPS): each gets an
- * answer that allows or says why not, no failure of ours is logged, and no prototype is changed. FUZZED_REVIEWS and MUTATION_SEED set number and start.
+ * 20,000 AdmissionReviews as a hostile or broken client might send them, past the port (mutated-reviews.test.ts has those over HTTPS): each
+ * gets an answer that allows, or denies with a reason, no failure of ours is logged, and no prototype is changed. FUZZED_REVIEWS and
+ * MUTATION_SEED set number and start.
  */
 import assert from "node:assert/strict";
 import { it } from "node:test";

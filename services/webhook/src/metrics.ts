@@ -1,4 +1,4 @@
-/** What webhook counts. The names are those that dashboards for Istio look for. */
+/** The metrics of webhook. The names are those that dashboards for Istio look for. */
 import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
 import type { WriteAttempt } from "./watch/ca-bundles.ts";
 
@@ -27,7 +27,10 @@ export function declareMetrics(metrics: Metrics): WebhookMetrics {
       requests: metrics.counter({ name: "sidecar_injection_requests_total", help: "Requests to inject a pod." }),
       successes: metrics.counter({ name: "sidecar_injection_success_total", help: "Pods injected." }),
       failures: metrics.counter({ name: "sidecar_injection_failure_total", help: "Pods that could not be injected." }),
-      skips: metrics.counter({ name: "sidecar_injection_skip_total", help: "Pods that are not to be injected." }),
+      skips: metrics.counter({
+        name: "sidecar_injection_skip_total",
+        help: "Pods skipped by policy, label or namespace.",
+      }),
       seconds: metrics.histogram({
         name: "sidecar_injection_time_seconds",
         help: "Time to answer a request to inject a pod.",
@@ -54,7 +57,7 @@ export function declareMetrics(metrics: Metrics): WebhookMetrics {
     configurationWritten: configurationCounters(metrics),
     staleFiles: metrics.gauge({
       name: "webhook_stale_files",
-      help: "1 while a file cannot be used and what it said before is in force.",
+      help: "1 while a file cannot be used and its last valid content is in force.",
       labels: ["part"],
     }),
   };

@@ -1,6 +1,6 @@
 /**
- * AdmissionReviews as a hostile or broken client might send them, through the real port: each is answered, by a patch or by a refusal that says
- * why. MUTATED_REVIEWS sets their number, MUTATION_SEED the start.
+ * AdmissionReviews as a hostile or broken client might send them, through the real port: each is answered, by a patch or by a rejection
+ * with its reason. MUTATED_REVIEWS sets their number, MUTATION_SEED the start.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

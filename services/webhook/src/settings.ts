@@ -78,7 +78,7 @@ export const settings = {
     env: "WEBHOOK_CLIENT_CA_FILE",
     default: undefined,
     sentence:
-      "File with the CAs of client certificates; with it, only callers who show one are answered (the API server, by its admission configuration), readiness excepted.",
+      "File with the CAs of client certificates; with it, only callers with one are served (the API server, by its admission configuration), readiness excepted.",
   }),
   clientNames: list({
     env: "WEBHOOK_CLIENT_NAMES",
@@ -100,14 +100,14 @@ export const settings = {
     min: 0,
     max: 1_000_000,
     sentence:
-      "Most objects of the mesh that are kept to warn of what analysis finds about an object that is written; in larger meshes, and with 0, there are no such warnings.",
+      "Maximum number of the mesh's objects that are kept to warn of analysis findings about a written object; in larger meshes, and with 0, there are no such warnings.",
   }),
   ...injectionSettings,
   kubernetesVersion: text({
     env: "KUBERNETES_VERSION",
     default: "v1.33.0",
     sentence:
-      "Oldest version of the nodes, for ENABLE_NATIVE_SIDECARS=auto outside of a cluster and until nodes have been heard of.",
+      "Oldest version of the nodes, for ENABLE_NATIVE_SIDECARS=auto outside of a cluster and until nodes are known.",
   }),
 } as const;
 

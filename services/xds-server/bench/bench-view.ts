@@ -19,7 +19,7 @@ export class BenchView {
     this.#session = source.open({ proxy: proxyOf(index, namespace), identities: [] }, () => undefined);
   }
 
-  /** What is stale is selected, built and encoded again. */
+  /** Selects, builds and encodes stale resources again. */
   readAll(): void {
     const clustersBefore = this.#held.get(typeUrl.cluster);
     const clusters = this.#read(typeUrl.cluster, undefined);

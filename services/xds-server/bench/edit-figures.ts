@@ -1,6 +1,6 @@
-/** What a run with simulated proxies measures, whoever simulates them. */
+/** Measurements of a run with simulated proxies, independent of the simulator. */
 export interface EditFigures {
-  /** Who the proxies are. */
+  /** The kind of proxies. */
   readonly proxies: string;
   readonly allSyncedMs: number;
   /** From the writing of the file to what each proxy received, which acknowledges at once. */

@@ -1,5 +1,5 @@
 /**
- * What changes that nobody can see cost xds-server while proxies are connected: as many rounds idle, then as many with changes. In
+ * The cost for xds-server of changes that no proxy can see, while proxies are connected: as many rounds idle, then as many with changes. In
  * the mean of them, as one collection of V8's old generation costs as much as a round, and falls into any.
  */
 import { readFileSync } from "node:fs";

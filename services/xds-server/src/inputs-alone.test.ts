@@ -1,6 +1,6 @@
 /**
- * What a proxy gets is a function of the inputs alone: after any history it is, byte for byte and version for version, what a
- * server gives that starts with the inputs of now, and what another replica gives that was given them in another order.
+ * Resources of a proxy are a function of the inputs alone: after any history they equal, byte for byte and version for version, those of a
+ * server that starts with the present inputs, and those of a replica that got them in another order.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -87,7 +87,7 @@ function replicaWith(changes: readonly Change[]): CoreSource {
   return source;
 }
 
-describe("what a proxy gets", () => {
+describe("resources of a proxy", () => {
   it("is the same after any history as from a server that starts with the inputs of now", () => {
     checkProperty(
       steps,

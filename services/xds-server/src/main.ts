@@ -99,7 +99,7 @@ function serveHttp({ name, version, settings, log, metrics }: XdsService): Promi
   return serveHealth({ service: name, version, host, port, setting: "HTTP_PORT", log, metrics });
 }
 
-/** xDS without TLS. A token is looked at where the settings say so; certificates are refused there. */
+/** xDS without TLS. A token is checked where the settings ask for it; certificates are refused there. */
 function servePlain({ settings }: XdsService, ads: AdsServer, offered: StreamAuthentication): Promise<AdsPort> {
   const { host, port, authenticatePlaintext } = settings;
   const at = { host, port, setting: "XDS_PORT" };

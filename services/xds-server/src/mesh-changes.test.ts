@@ -86,7 +86,7 @@ const objects: readonly KubeObject[] = [
 interface Watching {
   /** The types that the proxy is sent something of by a document. */
   sentBy(document: JsonObject): Promise<readonly string[]>;
-  /** What it has of a type. */
+  /** The resources that it has of a type. */
   text(type: string): string;
 }
 

@@ -1,4 +1,4 @@
-/** The settings of xds-server. Names that istiod knows keep its names. */
+/** The settings of xds-server. Settings that istiod has keep its names. */
 import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
 import { caRootFileOf, caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
@@ -68,7 +68,7 @@ export const settings = {
     env: "SECRET_READERS",
     default: [],
     sentence:
-      "Where there is no Kubernetes API to ask: the accounts that may have the key pairs of their namespace, as namespace/account, namespace/* or *; if not set, routers and those that a DestinationRule selects.",
+      "Without a Kubernetes API: the accounts that may have the key pairs of their namespace, as namespace/account, namespace/* or *; if not set, routers and those that a DestinationRule selects.",
   }),
   ...debugSettings,
   apiAuth: flag({

@@ -1,6 +1,6 @@
 /**
- * Views are shared and kept up to date; both must be invisible. A proxy gets, byte for byte, what it would have got alone from
- * a server that was started just now, whatever the server has seen before and whoever else is connected.
+ * Views are shared and kept up to date; both must be invisible. A proxy gets, byte for byte, the resources that it would have got alone
+ * from a server that was started just now, whatever the server has served before and whichever clients are connected.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -19,7 +19,7 @@ const seeds = 60;
 const changesPerSeed = 6;
 const proxies = 8;
 
-/** What a proxy is given of each type, by name with the bytes' text. */
+/** The resources that a proxy is given of each type, by name with the bytes' text. */
 type Capture = ReadonlyMap<string, ResourceSet>;
 
 function capture(session: ProxySession): Capture {
@@ -58,7 +58,7 @@ function open(source: CoreSource, proxy: Proxy): ProxySession {
   return source.open({ proxy, identities: [] }, () => undefined);
 }
 
-/** What makes `after` of `before`. */
+/** The changes that make `after` of `before`. */
 function difference(before: readonly Change[], after: readonly Change[]): readonly Change[] {
   const keyOf = ({ type, key }: Change) => `${type} ${JSON.stringify(key)}`;
   const [old, now] = [before, after].map((changes) => new Map(changes.map((change) => [keyOf(change), change])));

@@ -68,7 +68,7 @@ function aMesh(pods: number) {
   return { core, apply, look: () => clients.map((client) => client()) };
 }
 
-test("what is held of workloads goes with them: inputs, results and resources are as many as before", () => {
+test("inputs, results and resources of workloads go with them", () => {
   const { core, apply, look } = aMesh(100);
   const resources = look();
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** What the API server and the webhook do together: injection, validation, their configurations, revision tags, and analysis of the cluster. */
+/** The API server and the webhook together: injection, validation, their configurations, revision tags, and analysis of the cluster. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
@@ -179,7 +179,7 @@ describe("admission on a cluster", () => {
     const revisions = async () => [...new Set((await injectedProxies("shop")).map(({ revision }) => revision))];
     await runSection("Upgrade by a revision tag/The tag");
     assert.deepEqual(await revisions(), ["default"]);
-    // What is counted is one pod's, and the old one is asked until it is gone.
+    // Counters are of one pod, and the old pod is called until it is gone.
     await until(() => hasNoEndingPods("shop"), { withinMs: 90_000, what: "the old pods to end", everyMs: 500 });
     const { failed, reason } = await during(() =>
       timed("second revision: `helm install --wait`", () => runSection("Upgrade by a revision tag/A second revision")),

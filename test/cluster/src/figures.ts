@@ -1,4 +1,4 @@
-/** What was measured on the way, for docs/benchmarks.md. */
+/** Measurements taken on the way, for docs/benchmarks.md. */
 import { kubectl } from "./process.ts";
 
 const figures: (readonly [string, string])[] = [];

@@ -18,11 +18,11 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What it writes. @throws ProcessError when it ends with another status than 0 */
+/** Resolves to its output. @throws ProcessError when it ends with another status than 0 */
 export async function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { cwd, input = "", env } = options;
   const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
-  // A program that ends without reading it says by its status how it went.
+  // A program that ends without reading it reports its result by its status.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   const ended = new Promise<number | null>((resolve, reject) => {

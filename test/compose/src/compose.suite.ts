@@ -195,7 +195,7 @@ describe("Docker Compose", () => {
     } finally {
       for (const socket of sockets) socket.destroy();
     }
-    // What .env or the environment names stays with a plain `up`.
+    // Settings that .env or the environment names stay with a plain `up`.
     await project.compose(["up", "-d"], { XDS_SERVER_REPLICAS: "2" });
     assert.equal((await project.containersOf("xds-server")).length, 2);
     await project.compose(["up", "-d"]);
@@ -228,7 +228,7 @@ describe("Docker Compose", () => {
       (await project.compose(["logs", "--no-color", "nats-certificate"])).split("server presents its certificate")
         .length;
     const before = await presented();
-    // Whoever keeps a certificate obtains another when the roots are others.
+    // Holders of a certificate obtain another when the roots change.
     await project.exec("ca", "node", "-e", 'fs.appendFileSync("/var/lib/flotilla/root-cert.pem", "\\n")');
     const isPresented = async () => (await presented()) > before;
     await timed("renewed certificate presented by NATS", () =>

@@ -21,7 +21,7 @@ export function engineSeconds(): ReadonlyMap<string, number> {
   return new Map(processes.flatMap((pid) => (isOfEngine(pid) ? [[pid, secondsOf(pid)]] : [])));
 }
 
-/** What those processes have taken that ran both times. */
+/** CPU time of the processes that ran at both times. */
 export function engineDifference(from: ReadonlyMap<string, number>, to: ReadonlyMap<string, number>): number {
   return [...from].reduce((sum, [pid, before]) => sum + Math.max(0, (to.get(pid) ?? before) - before), 0);
 }

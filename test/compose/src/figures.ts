@@ -10,7 +10,7 @@ export function figuresTable(): string {
   return ["| measured | |", "|---|---|", ...rows].join("\n");
 }
 
-/** What `work` gives, and its duration under `name`. */
+/** Resolves to the result of `work`, and notes its duration under `name`. */
 export async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
   const begin = performance.now();
   const result = await work();

@@ -1,4 +1,4 @@
-/** What the project claims to send as istiod does, and the numbers of what it does not claim. */
+/** The project's claims to send the same as istiod, and the numbers of the parts that it does not claim. */
 import { ownValue } from "@flotilla/model";
 import type { ScenarioResult } from "./scenarios/run.ts";
 import type { Scenario, ScenarioProxy } from "./scenarios/scenario.ts";

@@ -99,7 +99,7 @@ function compared(scenarios: readonly ScenarioResult[], cases: readonly CorpusRe
 
 interface Runs {
   readonly claimed: readonly ScenarioResult[];
-  /** What else the same scenarios hold: listed with its numbers, and no failure. */
+  /** Other results of the same scenarios: listed with their numbers, and no failure. */
   readonly others: readonly ScenarioResult[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * `pnpm conformance:record`: asks a running istiod as each scenario's proxies and writes the expectations anew. What did not change keeps its
- * text, so that the diff of the folder shows what another istiod does differently.
+ * `pnpm conformance:record`: asks a running istiod as each scenario's proxies and writes the expectations anew. Unchanged parts keep their
+ * text, so that the diff of the folder shows the differences of another istiod.
  */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

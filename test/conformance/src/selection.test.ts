@@ -1,4 +1,4 @@
-/** What names on the command line stand for. */
+/** The meaning of names on the command line. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";

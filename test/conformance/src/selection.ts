@@ -1,5 +1,5 @@
 /**
- * Which scenarios and corpora a run is about. A name may stand for both: `pnpm conformance gateway-api` runs the group and the corpus,
+ * Selects the scenarios and corpora of a run. A name may stand for both: `pnpm conformance gateway-api` runs the group and the corpus,
  * `scenarios/gateway-api` the group alone, `corpora/gateway-api` the corpus alone.
  */
 import { existsSync } from "node:fs";

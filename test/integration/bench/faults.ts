@@ -170,7 +170,7 @@ async function row(world: World, name: string, fault: Fault, version: string): P
   return `| ${cells.join(" | ")} |`;
 }
 
-/** What config-controller says on its readiness page. */
+/** The losses that config-controller reports on its readiness page. */
 async function lost({ plane }: World): Promise<string> {
   const { healthUrl } = plane.services.find(({ name }) => name === "config-controller") ?? { healthUrl: "" };
   const page = (await (await fetch(`${healthUrl}/ready`)).json()) as {

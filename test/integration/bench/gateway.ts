@@ -141,7 +141,7 @@ function syncedWrites(): string {
   return quantiles(took);
 }
 
-/** What the services write into the API server, Leases apart; not what the bench creates. */
+/** The services' writes to the API server, without Leases and the objects that the bench creates. */
 async function writes() {
   return (await server?.writes())?.filter(({ verb, resource }) => verb !== "create" && resource !== "leases") ?? [];
 }

@@ -1,7 +1,7 @@
 /**
- * `pnpm soak [--minutes N] [--proxies N] [--changes N] [--fault-minutes N]`: five services as processes with a real NATS and Redis, simulated
- * proxies, changes all the time, proxies that reconnect, certificates that are renewed, a fault from time to time. Prints the memory of each
- * process with its slope, and ends with an error where a proxy does not have what the files say at the end.
+ * `pnpm soak [--minutes N] [--proxies N] [--changes N] [--fault-minutes N]`: five services as processes with a real NATS and Redis,
+ * simulated proxies, changes all the time, proxies that reconnect, certificates that are renewed, a fault from time to time. Prints the
+ * memory of each process with its slope, and ends with an error where a proxy does not match the files at the end.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -102,7 +102,7 @@ async function run(soak: Soak, rightWithin: (ms: number) => Promise<number>): Pr
   say(`every proxy has what the files say ${agreedAfter} ms after the last change`);
 }
 
-/** What was done so far, and the memory of each process that ran for long enough. */
+/** Shows the counts so far, and the memory of each process that ran for long enough. */
 function show({ counts, proxies, memory }: Soak): void {
   say(`${new Date().toISOString()} load ${loads()}; ${JSON.stringify({ ...counts, reconnects: proxies.reconnects })}`);
   say("\n| | minutes | first, MB | last | peak | slope, MB an hour |\n|---|---|---|---|---|---|");

@@ -1,6 +1,6 @@
 /**
- * What each account of k8s/base may do, asked of a real kube-apiserver for every verb of every resource that it serves, Istio's kinds
- * included: what it needs, and nothing beyond.
+ * Rights of each account of k8s/base, asked of a real kube-apiserver for every verb of every resource that it serves, Istio's kinds
+ * included: those that it needs, and nothing beyond.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -30,7 +30,7 @@ interface Discovery {
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
-/** Verbs that only these resources know; discovery does not list them. */
+/** Verbs that only these resources have; discovery does not list them. */
 const special = [
   { group: "certificates.k8s.io", name: "signers", verbs: ["approve", "sign", "attest"] },
   { group: "", name: "users", verbs: ["impersonate"] },
@@ -46,8 +46,7 @@ describe("the accounts of k8s/base", { skip: server === undefined && whyNoApiser
 
   before(async () => {
     for (const name of namespaces) await api().create("/api/v1/namespaces", { metadata: { name } });
-    const objects = [...objectsIn("k8s/base"), ...objectsIn("k8s/components/console")];
-    for (const object of objects.filter(isRight)) await api().create(pathOf(object), object);
+    for (const object of objectsIn("k8s/base").filter(isRight)) await api().create(pathOf(object), object);
     for (const definition of parseAllDocuments(
       readFileSync(join(repository, "packages/kinds/crds/istio.yaml"), "utf8"),
     ))

@@ -1,6 +1,6 @@
 /**
  * A mesh without Kubernetes that is written over the API: five processes, real NATS and Redis, the command line, a proxy that is
- * subscribed. What one apply writes reaches the proxy together; a restart of everything loses nothing.
+ * subscribed. The objects of one apply reach the proxy together; a restart of everything loses nothing.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -164,7 +164,7 @@ describe("a mesh that is written over the API", () => {
     rmSync(workDir, { recursive: true, force: true });
   });
 
-  it("what is applied reaches the proxy, and the objects of one apply do so together", {
+  it("applied objects reach the proxy, those of one apply together", {
     timeout: 180_000,
   }, async () => {
     const reading = new AbortController();
@@ -193,7 +193,9 @@ describe("a mesh that is written over the API", () => {
     await following;
   });
 
-  it("what is refused is reported with its place, and the last good version stays", { timeout: 180_000 }, async () => {
+  it("refused objects are reported with their place, and the last good version stays", {
+    timeout: 180_000,
+  }, async () => {
     const wrong = { ...virtualService("web", "1s"), spec: { hosts: "web" } };
     const refused = await applyObjects(virtualService("db", "1s"), wrong);
     assert.equal(refused.code, 3);

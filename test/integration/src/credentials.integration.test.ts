@@ -44,7 +44,7 @@ describe("credentials of a control plane on one host", () => {
     rmSync(workDir, { recursive: true, force: true });
   });
 
-  it("whoever has none neither overwrites an object nor reads one", async () => {
+  it("clients without credentials neither write nor read an object", async () => {
     const before = await objects();
     assert.ok(before.length > 0);
     const stranger = { url: plane.shared.busUrl, clientName: "config-controller", log: noopLogger };

@@ -102,7 +102,7 @@ describe("the transport as it is deployed", () => {
   it("renewed certificates are served at once, and no connection ends for it", { timeout: 180_000 }, async () => {
     const before = { nats: serialIn("nats"), redis: await servedByRedis(), reloads: reloads() };
     const open = (await connections()).map(({ cid }) => cid).sort();
-    // Whoever keeps a certificate gets another when the roots are others.
+    // Holders of a certificate get another when the roots change.
     appendFileSync(deployed.rootFile, "\n");
     await until(() => serialIn("nats") !== before.nats, { withinMs: 60_000, what: "renewal" });
     await until(() => reloads() > before.reloads, { withinMs: 60_000, what: "the reload of NATS" });
@@ -123,7 +123,7 @@ describe("the transport as it is deployed", () => {
     await deployed.startService("ca");
     await deployed.allReady();
     const lines = deployed.log("ca").slice(linesBefore);
-    const [heard, issued] = ["trust domain taken from the mesh", "certificates are issued"].map((text) =>
+    const [heard, issued] = ["trust domain taken from the mesh", "certificates issued"].map((text) =>
       lines.indexOf(text),
     );
     assert.ok(heard !== undefined && issued !== undefined && heard > 0 && heard < issued, lines);

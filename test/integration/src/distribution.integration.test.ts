@@ -1,6 +1,6 @@
 /**
- * How far a change has come, end to end: five processes, real NATS and Redis, the command line, proxies that are subscribed
- * and a real Envoy that refuses what it cannot take. `flotilla wait`, `status`, `history` and `diff` say what is so.
+ * Progress of a change, end to end: five processes, real NATS and Redis, the command line, proxies that are subscribed and a real Envoy
+ * that rejects resources it cannot take. `flotilla wait`, `status`, `history` and `diff` report it.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

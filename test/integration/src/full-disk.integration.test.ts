@@ -27,7 +27,7 @@ after(() => {
 });
 const soon = (what: string) => ({ withinMs: 120_000, what, everyMs: 100 });
 
-/** Whether a bucket takes a value within a second. What refuses it depends on the server's version. */
+/** Resolves to true if a bucket takes a value within a second. The limit that refuses it depends on the server's version. */
 const takes = async (bucket: KeyValue): Promise<boolean> => {
   const put = bucket.put("key", Buffer.alloc(2_000)).then(
     () => true,

@@ -1,4 +1,4 @@
-/** Hosts that a control plane cannot run on: each is answered with a sentence that says what to do, and nothing is left behind. */
+/** Hosts that a control plane cannot run on: for each an error states the remedy in a sentence, and nothing is left behind. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, rmSync } from "node:fs";

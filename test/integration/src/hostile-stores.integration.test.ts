@@ -25,7 +25,7 @@ let nats: RunningServer;
 let redis: RunningServer;
 let plane: ControlPlane;
 
-/** Every bucket, with keys that its readers know and one that they do not. */
+/** Every bucket, with keys that its readers support and one that they do not. */
 const buckets: Readonly<Record<string, readonly string[]>> = {
   config: ["head", "object/Sidecar/shop/a", "nonsense"],
   ledger: ["0", "1", "nonsense"],

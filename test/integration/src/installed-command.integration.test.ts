@@ -1,6 +1,6 @@
 /**
- * The package that `npm pack` makes, installed into an empty directory: the control plane, objects, and a proxy of one's own by a
- * command that knows nothing of the workspace. pilot-agent is tested where PILOT_AGENT names it.
+ * The package that `npm pack` makes, installed into an empty directory: the control plane, objects, and a proxy of one's own by a command
+ * that is independent of the workspace. pilot-agent is tested where PILOT_AGENT names it.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";

@@ -37,7 +37,7 @@ function tokenOf({ kid, privateKey }: SigningKey): string {
   return `${signed}.${createSign("RSA-SHA256").update(signed).sign(privateKey).toString("base64url")}`;
 }
 
-/** What the issuer answers with now, and how often it was asked. */
+/** The issuer's answer now, and the number of requests to it. */
 const issued = { answer: "", asked: 0 };
 const publish = (...keys: readonly SigningKey[]) => {
   issued.answer = JSON.stringify({ keys: keys.map(({ jwk }) => jwk) });

@@ -121,7 +121,7 @@ describe("clusters on several networks", { skip: own === undefined && whyNoApise
     const metadata = { CLUSTER_ID: "Kubernetes", NETWORK: "net-1" };
     await using watcher = new EndpointWatcher({ xdsAddress: discovering.xdsAddress, clusters: [web], metadata });
     watchers.set("mcs", watcher);
-    // Neither API server knows ServiceExports yet.
+    // Neither API server serves ServiceExports yet.
     await sees("mcs", web, "10.1.0.1:8080", "10.1.0.2:8080");
     await exportService(remote.api, "web");
     await sees("mcs", web, "10.1.0.1:8080", "10.1.0.2:8080", "192.0.2.2:15443*2");

@@ -1,6 +1,6 @@
 /**
- * What analysis finds of routes to hosts and ports that no Service has, in the status of objects: both controllers read a directory, real NATS
- * between them. The findings follow the Services.
+ * Findings of routes to hosts and ports that no Service has, in the status of objects: both controllers read a directory, real NATS between
+ * them. The findings follow the Services.
  */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

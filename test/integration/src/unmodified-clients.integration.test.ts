@@ -202,7 +202,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
     ];
 
     before(async () => {
-      // It wants a Kubernetes API to be there, with nothing in it.
+      // It needs a Kubernetes API, with nothing in it.
       kube = createServer((request, response) => {
         const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
         response.writeHead(200, { "content-type": "application/json" });
@@ -267,7 +267,7 @@ const emptyList = {
   ...{ metadata: { resourceVersion: "1" }, items: [] },
 };
 
-/** What a watch that lists first is reported after the last of the objects. */
+/** The bookmark that a watch which lists first is sent after the last of the objects. */
 const thatWasAll = {
   type: "BOOKMARK",
   object: {

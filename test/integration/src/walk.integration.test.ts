@@ -102,7 +102,7 @@ describe("the walk of a change", () => {
       assert.deepEqual([...named.difference(ever)], [], "the page names them, and they did not run");
       const { files, mostReturns } = figuresOf(walk.title);
       assert.equal(named.size, files, "the table has as many files as the sentence above it says");
-      // What runs beside a walk now and then may come between.
+      // Functions that run beside a walk now and then may come between.
       const returns = Math.min(...runs.map((run) => returnsOf(run.filter((file) => named.has(file)))));
       t.diagnostic(`${named.size} files, ${returns} returns`);
       assert.ok(returns <= mostReturns, `${returns} returns, the page says ${mostReturns}`);
@@ -113,7 +113,7 @@ function isOnTheWay(file: string, { idle }: Walk): boolean {
   return stages.test(file) && !idle.test(file) && !beside.some((one) => one.test(file));
 }
 
-/** What ran until the client had the change. */
+/** The files that ran until the client had the change. */
 async function filesOf(mesh: SmallMesh, walk: Walk, version: number): Promise<readonly string[]> {
   let ran: readonly string[] | undefined;
   mesh.onUpdate = ({ typeUrl: type }) => {
@@ -122,7 +122,7 @@ async function filesOf(mesh: SmallMesh, walk: Walk, version: number): Promise<re
   calls.take();
   mesh.write(walk.file, walk.text(version));
   await until(() => ran !== undefined, { withinMs: 60_000, what: `version ${version} of ${walk.title} at the client` });
-  // What follows from the client's answer is not part of the next change.
+  // Calls caused by the client's answer are not part of the next change.
   await until(() => calls.take().includes("packages/xds/src/receive.ts"), { withinMs: 60_000, what: "the answer" });
   return ran ?? [];
 }
@@ -138,7 +138,7 @@ function sectionOf(title: string): string {
   return section.split("\n## ", 1)[0] ?? "";
 }
 
-/** What a section says of itself; scripts/house.ts has the limits. */
+/** The figures that a section states; scripts/house.ts has the limits. */
 function figuresOf(title: string): { readonly files: number; readonly mostReturns: number } {
   const [, files, mostReturns] = /^(\d+) files, (?:\d+ to )?(\d+) returns\./m.exec(sectionOf(title)) ?? [];
   return { files: Number(files), mostReturns: Number(mostReturns) };

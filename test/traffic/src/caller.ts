@@ -1,4 +1,4 @@
-/** What becomes of the calls of a workload, and of calls to it, by the configuration of its proxy. */
+/** Outcomes of the calls of a workload, and of calls to it, by the configuration of its proxy. */
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { describeAuthorization, describeEndpoints, describePolicy, describeTarget } from "./describe.ts";
 import type { Call } from "./simulate/call.ts";
@@ -47,7 +47,7 @@ export class Caller {
     return describePolicy(met, this.#cluster(clusterOf(met)));
   }
 
-  /** What becomes of a connection to the workload's port. */
+  /** The outcome of a connection to the workload's port. */
   receives(port: number, options: ArrivalOptions = {}): string {
     return describeTarget(this.#arrive(port, options));
   }

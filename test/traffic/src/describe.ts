@@ -1,4 +1,4 @@
-/** What a call meets, in words that tests can compare. */
+/** Describes the path of a call, in words that tests can compare. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import { at, objectsAt, textAt } from "./simulate/json.ts";
 import type { Meeting } from "./simulate/simulate.ts";
@@ -25,7 +25,7 @@ function weighted(clusters: readonly JsonObject[]): string {
   return clusters.map((cluster) => `${textAt(cluster, "weight")} ${textAt(cluster, "name")}`).join(", ");
 }
 
-/** What else the route and the cluster say: `timeout 1s, 2 retries on 503, RING_HASH, mutual TLS`. */
+/** Other settings of the route and the cluster: `timeout 1s, 2 retries on 503, RING_HASH, mutual TLS`. */
 export function describePolicy({ route }: Meeting, cluster: JsonObject | undefined): string {
   const timeout = textAt(route, "route", "timeout");
   const retries = at(route, "route", "retryPolicy");

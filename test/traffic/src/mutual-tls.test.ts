@@ -1,4 +1,4 @@
-/** Who speaks mutual TLS with whom: PeerAuthentication for those who receive, DestinationRule for those who call. */
+/** Use of mutual TLS between workloads: PeerAuthentication for the receivers, DestinationRule for the callers. */
 import { type Case, runCases } from "./table.ts";
 
 const workload = (name: string, address: string, more = "") => `

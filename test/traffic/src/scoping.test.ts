@@ -1,4 +1,4 @@
-/** What a proxy may see: Sidecar resources, exportTo, and what becomes of everything else. */
+/** The services that a proxy may see: Sidecar resources, exportTo, and the treatment of everything else. */
 import { type Case, runCases } from "./table.ts";
 
 const service = (name: string, namespace: string, vip: string, port = 80) => `

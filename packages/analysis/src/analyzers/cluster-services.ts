@@ -49,7 +49,7 @@ function nameOf(service: MeshObject): string {
   return `${namespace}/${name}`;
 }
 
-/** What is different in the other cluster, in words. */
+/** Differences from the object in the other cluster, in words. */
 function differencesOf(own: MeshObject, other: MeshObject): readonly string[] {
   const [ownPorts, otherPorts] = [portsOf(own), portsOf(other)];
   const without = (all: readonly string[], others: readonly string[]) => all.filter((one) => !others.includes(one));

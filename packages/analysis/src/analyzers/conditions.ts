@@ -1,4 +1,4 @@
-/** Conditions in the status of objects that say that a controller could not follow them. */
+/** Conditions in the status of objects that report a controller's failure to follow them. */
 import { ownValue } from "@flotilla/model";
 import { type Field, field, items, textOf } from "@flotilla/validation/field";
 import type { Analyzer } from "../analyzer.ts";
@@ -50,7 +50,7 @@ function conditionsOf({ whole }: MeshObject): readonly Field[] {
 
 function isNegative(kind: string, condition: Field): boolean {
   const [type, status, reason] = ["type", "status", "reason"].map((name) => textOf(field(condition, name)));
-  // A waypoint that can follow a part of a policy accepts it, and says so in the reason.
+  // A waypoint that can follow a part of a policy accepts it, and reports this in the reason.
   const isPartial = kind === "AuthorizationPolicy" && type === "WaypointAccepted" && reason === "PartiallyInvalid";
   return isPartial || (status === "False" && (ownValue(negatives, kind) ?? []).includes(type ?? ""));
 }

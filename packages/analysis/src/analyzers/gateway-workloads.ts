@@ -53,7 +53,7 @@ function reachedPorts(mesh: Mesh, pods: readonly MeshObject[]): ReadonlySet<numb
   return reached;
 }
 
-/** A target by name leads to a port that only the pod knows: the Service's own counts then. */
+/** The port behind a target by name is defined by the pod only: the Service's own counts then. */
 function addPort(port: Field, reached: Set<number>): void {
   const protocol = textOf(field(port, "protocol"));
   if (protocol !== "" && protocol !== "TCP") return;

@@ -8,7 +8,7 @@ import { exportScopes, fullHost } from "../shared/hosts.ts";
 
 const everywhere = "*";
 
-/** Whether the routes hold for calls of sidecars: they do unless other gateways are named only. */
+/** True where the routes apply to calls of sidecars: they do unless only other gateways are named. */
 export function isForMesh({ spec }: MeshObject): boolean {
   const gateways = texts(spec, "gateways").map(({ value }) => value);
   return gateways.length === 0 || gateways.includes("mesh");
@@ -35,7 +35,7 @@ const routesByScope: Index = {
   },
 };
 
-/** Limited ones by host, whoever sees them. */
+/** Those with a limited export by host, for all namespaces that see them. */
 const limitedByHost: Index = {
   name: "VirtualServices of some namespaces by host",
   kinds: ["VirtualService"],

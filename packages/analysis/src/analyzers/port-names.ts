@@ -1,4 +1,4 @@
-/** Names of Services' ports that say no protocol. */
+/** Names of Services' ports that declare no protocol. */
 import { isUnsupported, type Protocol, parseProtocol } from "@flotilla/model";
 import { type Field, field, isSet, items, numberOf, textOf } from "@flotilla/validation/field";
 import type { Analyzer } from "../analyzer.ts";

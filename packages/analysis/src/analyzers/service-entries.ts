@@ -24,7 +24,7 @@ export const serviceEntryAddresses: Analyzer = {
   },
 };
 
-/** Whether agents answer DNS themselves, with addresses that they or the control plane allocate. */
+/** True where agents answer DNS themselves, with addresses that they or the control plane allocate. */
 function allocatesAddresses(mesh: Mesh): boolean {
   const metadata = fieldAt(meshConfig(mesh), "defaultConfig", "proxyMetadata");
   const isOn = (name: string) => textOf(field(metadata, name)) === "true";

@@ -24,7 +24,7 @@ export const shadowedMatches: Analyzer = {
   },
 };
 
-/** Whether every request of the later match meets the earlier one, where validation has no warning for the two. */
+/** True where the earlier match takes every request of the later one and validation has no warning for the two. */
 function takes(earlier: Field, later: Field): boolean {
   if (
     equalJson(earlier.value, later.value) ||
@@ -53,7 +53,7 @@ function takesPath(earlier: Field, later: Field): boolean {
   return (!ignoresCase(later) || ignoresCase(earlier) || !isSet(wide)) && takesText(wide, narrow);
 }
 
-/** Whether texts that the narrow match takes are taken by the wide one; nothing set takes everything. */
+/** True where the wide match takes all texts that the narrow one takes; an unset match takes everything. */
 function takesText(wide: Field, narrow: Field): boolean {
   if (!isSet(wide)) return true;
   const own = (match: Field, kind: TextMatch) => (isSet(field(match, kind)) ? textOf(field(match, kind)) : undefined);

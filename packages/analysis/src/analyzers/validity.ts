@@ -1,4 +1,4 @@
-/** What the webhook would refuse or warn of, for each object by itself. */
+/** Problems for which the webhook would refuse or warn, for each object by itself. */
 import { isIstioKind, kinds } from "@flotilla/kinds";
 import { createValidator, type Problem, problemText } from "@flotilla/validation";
 import type { Analyzer } from "../analyzer.ts";

@@ -20,7 +20,7 @@ export type ValueNames<Template extends string> = Template extends `${string}{${
 /** Levels from the least to the most severe. */
 const levels: readonly Level[] = ["Info", "Warning", "Error"];
 
-/** Whether a level is at or above a threshold. */
+/** True where a level is at or above a threshold. */
 export function reaches(level: Level, threshold: Level): boolean {
   return levels.indexOf(level) >= levels.indexOf(threshold);
 }

@@ -24,7 +24,7 @@ const table = {
 type Table = typeof table;
 export type MessageName = keyof Table;
 
-/** What the template of a message needs. */
+/** Values that the template of a message needs. */
 export type MessageValues<Name extends MessageName> = Readonly<
   Record<ValueNames<Table[Name]["template"]>, string | number>
 >;

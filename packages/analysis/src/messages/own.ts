@@ -14,7 +14,7 @@ export const ownMessages = {
     level: "Warning",
     template: "host {host} belongs to namespace {owner}: calls to it from {callers} follow this VirtualService",
     description:
-      'Whoever writes a VirtualService for the mesh decides where calls to its hosts go. One of another namespace should be limited to its own callers (exportTo: ["."]), or be written by the owner of the service.',
+      'Writers of a VirtualService for the mesh decide where calls to its hosts go. One of another namespace should be limited to its own callers (exportTo: ["."]), or be written by the owner of the service.',
   },
   ShadowedMatch: {
     code: "FLT0003",

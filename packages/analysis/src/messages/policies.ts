@@ -75,6 +75,6 @@ export const policyMessages = {
     template:
       "keys of {count} RequestAuthentications are fetched from any address ({names}): set BLOCKED_CIDRS_IN_JWKS_URIS",
     description:
-      "Whoever may write a RequestAuthentication can make the control plane send requests to addresses within the cluster, unless their ranges are excluded.",
+      "Anybody who may write a RequestAuthentication can make the control plane send requests to addresses within the cluster, unless their ranges are excluded.",
   },
 } as const satisfies Readonly<Record<string, Message>>;

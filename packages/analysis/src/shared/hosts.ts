@@ -1,4 +1,4 @@
-/** Which services a host means, from where. */
+/** Resolves a host to services, as seen from a namespace. */
 import { type Hostname, hostCovers, isWildcard, resolveShortName } from "@flotilla/model";
 import { field, items, numberOf, texts } from "@flotilla/validation/field";
 import type { Index, Mesh } from "../analyzer.ts";
@@ -60,7 +60,7 @@ export function portsOf({ key, spec }: MeshObject): readonly number[] {
   return items(spec, "ports").map((port) => numberOf(field(port, key.kind === "Service" ? "port" : "number")));
 }
 
-/** Who looks a host up: the namespace of the object that names it, and the namespaces that the object is for. */
+/** The origin of a host lookup: the namespace of the object that names the host, and the namespaces that the object is exported to. */
 export interface HostQuestion {
   readonly host: Hostname;
   readonly namespace: string;

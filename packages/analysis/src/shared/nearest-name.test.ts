@@ -1,4 +1,4 @@
-/** Which name is suggested for one that is misspelt. */
+/** Suggestions for a misspelt name. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { nearestName } from "./nearest-name.ts";

@@ -1,4 +1,4 @@
-/** Which pods a selector means, and whether they are part of the mesh. */
+/** Pods that a selector matches, and their membership in the mesh. */
 import { compareText, type Labels, matchesLabels } from "@flotilla/model";
 import { type Field, fieldAt, items, textOf } from "@flotilla/validation/field";
 import type { Index, Mesh } from "../analyzer.ts";
@@ -64,7 +64,7 @@ export function isProxyContainer(container: Field): boolean {
   return textOf(fieldAt(container, "name")) === proxyContainer;
 }
 
-/** What decides whether a pod gets a sidecar. */
+/** Fields of a pod that decide over its sidecar. */
 interface PodForm {
   readonly namespace: string;
   readonly labels: Labels;
@@ -72,7 +72,7 @@ interface PodForm {
   readonly podSpec: Field;
 }
 
-/** Whether the pod has a sidecar or would get one: its own label, its annotation, then the label of its namespace. */
+/** True where the pod has a sidecar or would get one: its own label, its annotation, then the label of its namespace. */
 export function isInjected(mesh: Mesh, { namespace, labels, annotations, podSpec }: PodForm): boolean {
   if (proxyImageOf(podSpec) !== undefined) return true;
   const own = labels["sidecar.istio.io/inject"] ?? annotations["sidecar.istio.io/inject"];
@@ -89,7 +89,7 @@ export function isAmbientPod({ annotations }: MeshObject): boolean {
   return annotations["ambient.istio.io/redirection"] === "enabled";
 }
 
-/** Whether pods of the namespace are in the mesh by its nodes' proxies: a label for sidecars comes before that. */
+/** True where pods of the namespace are in the mesh by their nodes' proxies: a label for sidecars takes precedence. */
 export function isAmbientNamespace(namespace: MeshObject | undefined): boolean {
   if (namespace === undefined || namespace.labels["istio-injection"] === "enabled" || namespace.labels["istio.io/rev"])
     return false;

@@ -69,6 +69,6 @@ async function remove(api: KubeApi, name: string, log: Logger): Promise<void> {
     await api.delete(`${path}/${name}`);
   } catch (error) {
     // The API server removes old requests by itself; the certificate is good.
-    log.warn("a certificate request is left behind", { name, error });
+    log.warn("certificate request not deleted", { name, error });
   }
 }

@@ -10,7 +10,7 @@ import {
   openKubeApi,
 } from "@flotilla/kube-api";
 import { integer, type Logger, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
-import type { ReviewToken, TokenReviewOptions } from "../token-review.ts";
+import type { TokenReviewOptions } from "../token-review.ts";
 import { type ReviewSecretAccess, secretReviewer } from "./secret-reviewer.ts";
 import { type ClusterListener, RemoteTokenReviewers, tokenReviewer } from "./token-reviewers.ts";
 
@@ -22,7 +22,7 @@ export interface OwnCluster extends Disposable {
   readonly api: KubeApi;
   /** For tokenReviewAuthenticator. */
   readonly review: Pick<TokenReviewOptions, "clusterId" | "aliases" | "reviewerOf" | "policy">;
-  /** Whether accounts may read the Secrets of their namespaces. */
+  /** Reviews the access of accounts to the Secrets of their namespaces. */
   readonly reviewSecretAccess: ReviewSecretAccess;
   /** Called when other clusters are known. */
   onRemote(listener: ClusterListener): void;
@@ -32,7 +32,7 @@ export interface OwnCluster extends Disposable {
 
 interface FollowOptions {
   readonly log: Logger;
-  /** What is wrong with the Secrets; undefined: nothing. */
+  /** The problem with the Secrets; undefined: none. */
   readonly onProblem: (reason: string | undefined) => void;
 }
 
@@ -73,20 +73,6 @@ export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnC
   };
 }
 
-/** The own cluster as the judge of tokens that pages are asked with. */
-export interface PageReviewer extends Disposable {
-  readonly review: ReviewToken;
-}
-
-/** Callers of pages are few, and people: more would only be guesses. */
-const maxPageReviews = 4;
-
-/** For `pageAccess`. Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
-export async function openPageReviewer(settings: ApiServerSettings): Promise<PageReviewer | undefined> {
-  const api = await openApiServer(settings);
-  return api && { review: tokenReviewer(api, maxPageReviews), [Symbol.dispose]: () => api[Symbol.dispose]() };
-}
-
 async function follow(
   api: KubeApi,
   remotes: RemoteTokenReviewers,
@@ -99,7 +85,7 @@ async function follow(
   for await (const named of followRemoteClusters(api, options, stop)) {
     remotes.replaceClusters(named);
     const { problems } = named;
-    for (const problem of problems) log.warn("a cluster of a Secret is not used", { ...problem });
+    for (const problem of problems) log.warn("cluster of a Secret ignored", { ...problem });
     onProblem(problems[0] && `${problems[0].object} ${problems[0].field}: ${problems[0].reason}`);
   }
 }
@@ -123,7 +109,7 @@ export const clusterSettings = {
     env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
     default: [],
     sentence:
-      "What kubeconfigs in Secrets may do that others do not: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
+      "Insecure features that kubeconfigs in Secrets may use: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
   }),
   maxReviews: integer({
     env: "MAX_TOKEN_REVIEWS",

@@ -117,7 +117,7 @@ export function atATime(max: number): <Result>(task: () => Promise<Result>) => P
     try {
       return await task();
     } finally {
-      // Who waits takes over the place.
+      // The next task in the queue takes over the place.
       const next = waiting.shift();
       if (next === undefined) running--;
       else next();

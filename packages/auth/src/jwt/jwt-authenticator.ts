@@ -27,7 +27,7 @@ export interface JwtOptions {
   readonly loadKeys?: LoadKeys;
 }
 
-/** Asymmetric ones only: with `none` or an HMAC anybody could sign who knows the public key. */
+/** Asymmetric ones only: with `none` or an HMAC, everybody with the public key could sign. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -141,7 +141,7 @@ function reasonOf(error: unknown): string {
 
 function judge(payload: JWTPayload, rule: JwtRule, trustDomain: string): Verdict {
   const { aud = [] } = payload;
-  // A claim is what the issuer wrote, whatever its type says.
+  // The issuer decides the content of a claim, whatever its type declares.
   const sub: unknown = payload.sub;
   const audiences = typeof aud === "string" ? [aud] : aud;
   if (!isForAudience(audiences, rule.audiences))

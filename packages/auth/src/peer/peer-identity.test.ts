@@ -1,4 +1,4 @@
-/** Which proofs a port takes, by its rules: real certificates, real tokens, and the headers of those who pass requests on. */
+/** Proofs that a port accepts, by its rules: real certificates, real tokens, and the headers of forwarders. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -191,7 +191,7 @@ function shown(verdict: Verdict): string {
   return verdict.authenticated ? verdict.identities.join() : verdict.reason;
 }
 
-describe("who calls", () => {
+describe("callers", () => {
   for (const [name, rules, caller, expected] of cases)
     it(`${expected instanceof RegExp ? "is not proven" : "is proven"} by ${name}`, async () => {
       const verdict = await peerIdentity(rules).authenticator.authenticate(caller);

@@ -12,11 +12,11 @@ import type { JwtRule } from "../jwt/jwt-rule.ts";
 import { type TokenReviewOptions, tokenReviewAuthenticator } from "../token-review.ts";
 import { forwardedAuthenticator, xfccAuthenticator } from "../xfcc/xfcc-authenticator.ts";
 
-/** What distinguishes the ports of the control plane: proofs, lists, trust domains and who may name another caller. */
+/** Rules that distinguish the ports of the control plane: proofs, lists, trust domains and the callers that may name another caller. */
 export interface PeerRules {
   /** Of the mesh, the first the one that tokens prove an identity of. */
   readonly trustDomains: () => readonly [string, ...string[]];
-  /** What the CAs have revoked. Undefined: client certificates prove nothing on this port. */
+  /** Revocation lists of the CAs. Undefined: client certificates prove nothing on this port. */
   readonly crls?: () => readonly Crl[];
   readonly jwtRules: readonly JwtRule[];
   readonly clockToleranceMs?: number;

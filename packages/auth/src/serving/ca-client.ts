@@ -17,7 +17,7 @@ import type { TlsMaterial } from "./material.ts";
 export interface CaCall {
   /** `host:port`. */
   readonly address: string;
-  /** What the certificate of the CA must be for, whatever the address. */
+  /** The name that the certificate of the CA must be for, whatever the address. */
   readonly serverName: string;
   readonly rootsPem: string;
   /** A token, or the certificate in use until now. */

@@ -17,12 +17,12 @@ export const keyPairSettings = {
   certProvider: text({
     env: "PILOT_CERT_PROVIDER",
     default: "istiod",
-    sentence: "Who signs the serving certificate: istiod (ca), or k8s.io/DOMAIN/NAME of a signer of the cluster.",
+    sentence: "Signer of the serving certificate: istiod (ca), or k8s.io/DOMAIN/NAME of a signer of the cluster.",
   }),
   tlsCertFile: text({
     env: "TLS_CERT_FILE",
     default: undefined,
-    sentence: "File with the serving certificate and its chain; with it and TLS_KEY_FILE, nobody is asked for one.",
+    sentence: "File with the serving certificate and its chain; with it and TLS_KEY_FILE, none is requested.",
   }),
   tlsKeyFile: text({
     env: "TLS_KEY_FILE",
@@ -34,7 +34,7 @@ export const keyPairSettings = {
 /** Values of `keyPairSettings`. */
 export type KeyPairSettings = SettingsOf<typeof keyPairSettings>;
 
-/** Services that serve with a certificate of ca have a `caAddress` of their own, which says what for. */
+/** Services that serve with a certificate of ca have a `caAddress` of their own, which names its purpose. */
 export const caSettings = {
   workDir: text({
     env: "WORK_DIR",

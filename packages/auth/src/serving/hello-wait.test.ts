@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { connect } from "node:tls";
 import { readHello } from "./hello-wait.ts";
 
-/** What a real client begins with. */
+/** The first bytes that a real client sends. */
 async function realHello(): Promise<Buffer> {
   const { promise, resolve } = Promise.withResolvers<Buffer>();
   const server = createServer((socket) => socket.once("data", resolve));

@@ -102,8 +102,8 @@ const clientHello = 1;
 const maxBytes = 16_384;
 
 /**
- * Whether the bytes that a connection begins with are a TLS ClientHello, and whether all of it has come (RFC 8446, 5.1 and
- * 4.1.2). `more`: it may become one. A ClientHello in several records counts as whole with the first of them.
+ * Recognizes a TLS ClientHello in the first bytes of a connection, and its end (RFC 8446, 5.1 and 4.1.2). `more`: it may become one. A
+ * ClientHello in several records counts as whole with the first of them.
  */
 export function readHello(bytes: Buffer): "more" | "whole" | "other" {
   const [type, major, , high, low, message] = bytes;

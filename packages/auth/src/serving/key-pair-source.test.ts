@@ -62,7 +62,7 @@ async function take(source: KeyPairSource, isEnough: (pairs: number, troubles: n
   return { pairs, troubles };
 }
 
-describe("who issues a serving certificate", () => {
+describe("issuers of serving certificates", () => {
   it("ca, unless files or a signer are named; files come first", () => {
     const sign = () => Promise.resolve("");
     const files = { ...settings, tlsCertFile: "c", tlsKeyFile: "k" };

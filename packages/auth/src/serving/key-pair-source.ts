@@ -1,6 +1,6 @@
 /**
- * Serving certificates that ca does not issue: from files that somebody else writes, or from a signer of the cluster
- * (PILOT_CERT_PROVIDER=k8s.io/NAME, as istiod has it). Each new one is handed to whoever serves with it.
+ * Serving certificates that ca does not issue: from files that others write, or from a signer of the cluster
+ * (PILOT_CERT_PROVIDER=k8s.io/NAME, as istiod has it). Each new one is handed to the servers that use it.
  */
 import { createSecureContext } from "node:tls";
 import {
@@ -60,7 +60,7 @@ export type SignCsr = (call: {
   readonly ttlMs: number;
 }) => Promise<string>;
 
-/** What `keyPairSourceOf` needs beside the settings: DNS names of the certificate and the cluster's signer. */
+/** Inputs of `keyPairSourceOf` beside the settings: DNS names of the certificate and the cluster's signer. */
 export interface KeyPairParts {
   readonly names: readonly string[];
   readonly pollMs: number;

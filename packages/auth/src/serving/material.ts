@@ -6,12 +6,12 @@ import { isSameKey, PkiError, parseCertificatesPem, parsePrivateKey, verifyChain
 import { AuthError } from "../errors.ts";
 import { replaceFile } from "../private-file.ts";
 
-/** What a TLS server or client presents and trusts, as PEM. */
+/** Key, certificate and trusted roots of a TLS server or client, as PEM. */
 export interface TlsMaterial {
   readonly keyPem: string;
   /** The certificate first, then those that lead to the root, without it. */
   readonly chainPem: string;
-  /** What client certificates must lead to. */
+  /** Roots that client certificates must chain up to. */
   readonly rootsPem: string;
 }
 
@@ -34,8 +34,8 @@ export function checkMaterial(
 }
 
 /**
- * A certificate in files, named as in a Secret of type kubernetes.io/tls, for whoever reads files: NATS, Redis, and their
- * clients. The key first: who reads while it is written finds a key without its certificate and tries again.
+ * A certificate in files, named as in a Secret of type kubernetes.io/tls, for programs that read files: NATS, Redis, and their clients. The
+ * key is written first: a reader during the write finds a key without its certificate and tries again.
  */
 export async function writeCertificateFiles(
   directory: string,

@@ -99,7 +99,7 @@ describe("the client certificate of a service", () => {
     await writeFile(join(it.directory, "token"), "t");
     await using _ = keepOwnCertificate({ settings, ...account, serviceAccount: "\u00e4", log });
     await until(() => errors.length > 0, { ...within, what: "the error" });
-    assert.deepEqual(errors, ["client certificate cannot be kept"]);
+    assert.deepEqual(errors, ["client certificate not saved"]);
   });
 
   it("that never came is no error when the service ends", async () => {

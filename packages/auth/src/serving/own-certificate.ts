@@ -35,7 +35,7 @@ export interface OwnCertificate extends AsyncDisposable {
   follow(take: (material: TlsMaterial) => void, stop: AbortSignal): Promise<void>;
 }
 
-/** NATS knows its users by this name: the identity has a trust domain in it, which services learn over NATS. */
+/** NATS identifies its users by this name: the identity has a trust domain in it, which services learn over NATS. */
 export function accountName({
   serviceAccount,
   namespace,
@@ -117,7 +117,7 @@ async function keepFiles(
   try {
     await follow(write, stop);
   } catch (error) {
-    if (!stop.aborted) log.error("client certificate cannot be kept", { directory, error });
+    if (!stop.aborted) log.error("client certificate not saved", { directory, error });
   }
   await written;
 }
@@ -131,8 +131,8 @@ export interface ServiceTokenOptions {
 }
 
 /**
- * What one of our own services proves itself to ca with, before it has a certificate. From a file (in Kubernetes, a
- * projected token), else from the local issuer.
+ * The token by which a service of ours authenticates to ca before it has a certificate. From a file (in Kubernetes, a projected token),
+ * else from the local issuer.
  */
 export async function serviceToken(options: ServiceTokenOptions): Promise<string> {
   const { tokenFile, workDir, namespace, serviceAccount } = options;

@@ -16,7 +16,7 @@ function signed({ request }: Call, life?: Life, by = authority): Answer {
   return [by.sign(request.csr, life), by.rootPem];
 }
 
-/** A CA, a service that asks it, and what the service's log says. */
+/** A CA, a service that requests a certificate from it, and the lines of the service's log. */
 async function setUp(answer: (call: Call, count: number) => Answer, more: Partial<ServingCertificateOptions> = {}) {
   let count = 0;
   const ca = await startCa(authority, (call) => answer(call, ++count));

@@ -1,6 +1,6 @@
 /**
- * The serving certificate of one of our own services, from the CA like any workload's: first proven by a token, later by the
- * certificate in use; renewed in good time and handed to whoever serves with it.
+ * The serving certificate of one of our own services, from the CA like any workload's: first proven by a token, later by the certificate in
+ * use; renewed in good time and handed to the servers that use it.
  */
 import { readFile } from "node:fs/promises";
 import { type KeyAlgorithm, parseCertificatePem, parseCertificatesPem, type San } from "@flotilla/pki";
@@ -44,7 +44,7 @@ export interface ServingCertificate extends AsyncDisposable {
 const dayMs = 86_400_000;
 const lookMs = 1000;
 
-/** Waits for the CA as long as it takes, and says so. Rejects with the reason of `stop`. */
+/** Waits for the CA as long as it takes, and logs the wait. Rejects with the reason of `stop`. */
 export async function obtainServingCertificate(
   options: ServingCertificateOptions,
   stop: AbortSignal,
@@ -220,7 +220,7 @@ async function readToken(token: () => Promise<string>): Promise<string> {
   }
 }
 
-/** Undefined while it cannot be read: the next attempt says why. */
+/** Undefined while it cannot be read: the next attempt reports the reason. */
 async function rootText(rootFile: string): Promise<string | undefined> {
   try {
     return await readFile(rootFile, "utf8");

@@ -1,6 +1,6 @@
 /**
- * What xds-server knows of the roots that connected proxies have accepted, reported to ca in a shared bucket: each replica writes
- * its own value, which vanishes with it.
+ * The roots that connected proxies have accepted, which xds-server reports to ca in a shared bucket: each replica writes its own value,
+ * which vanishes with it.
  */
 import { decodeShape, listOf, objectOf, text } from "@flotilla/model";
 
@@ -15,7 +15,7 @@ export interface ProxyTrust {
   readonly proxy: string;
   /** Proven ones; empty on a port that asks for no proof. */
   readonly identities: readonly string[];
-  /** `namespace/name` as the node says. */
+  /** `namespace/name` from the node. */
   readonly pod: string;
   /** Address of the connection, without its port. */
   readonly host: string;

@@ -56,7 +56,7 @@ export function certificateOf(element: XfccElement | undefined): Buffer | undefi
   }
 }
 
-/** What a header proves that a trusted sender has written. */
+/** Identities that a header from a trusted sender proves. */
 function readElements(elements: readonly XfccElement[], authenticator: string): Verdict {
   const identities = elements.flatMap(({ uris, dns, subject }) => {
     const commonName = commonNameOf(subject ?? "");
@@ -69,11 +69,11 @@ function readElements(elements: readonly XfccElement[], authenticator: string): 
   return { authenticated: true, authenticator, identities, ...(principal !== undefined && { principal }) };
 }
 
-/** Who may pass requests on, and how the certificates in them are checked. */
+/** Callers that may pass requests on, and the check of the certificates in them. */
 export interface ForwardedOptions {
   /** Proves who is at the other end of the connection. */
   readonly hop: Authenticator;
-  /** Whether one of these identities may pass on requests of others. */
+  /** True where one of these identities may pass on requests of others. */
   readonly isForwarder: (identities: readonly string[]) => boolean;
   /** Authenticates the caller's certificate. */
   readonly certificates: Authenticator;
@@ -104,8 +104,9 @@ export function forwardedAuthenticator(options: ForwardedOptions, direct: Authen
 }
 
 /**
- * Networks whose proxies may say for whom they speak. This host always belongs to them. Empty texts are skipped: they come
- * from an empty setting. @throws AuthError AUTH_BAD_NETWORK
+ * Networks whose proxies may name the caller that they speak for. This host always belongs to them. Empty texts are skipped: they come from
+ * an empty setting.
+ * @throws AuthError AUTH_BAD_NETWORK
  */
 export function trustedNetworks(cidrs: readonly string[]): (remoteAddress: string) => boolean {
   const networks = new BlockList();

@@ -1,4 +1,4 @@
-/** What analyzers need of the platform: the time, and certificates. */
+/** Parts of the platform that analyzers need: the time, and certificates. */
 import { X509Certificate } from "node:crypto";
 import type { AnalysisTools } from "@flotilla/analysis";
 

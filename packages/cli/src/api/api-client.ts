@@ -19,7 +19,7 @@ export interface ApiClient {
   call<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T>;
 }
 
-/** What the API says to a request that it refuses. */
+/** The API's answer to a request that it refuses. */
 export class ApiRefusal extends CliError {
   readonly status: number;
   readonly causes: readonly { readonly field: string; readonly message: string }[];
@@ -31,7 +31,7 @@ export class ApiRefusal extends CliError {
   }
 }
 
-/** Who `apply` and its like are; config-controller lets this account write by default. */
+/** The account of `apply` and its like; config-controller lets it write by default. */
 const account = { namespace: "istio-system", serviceAccount: "flotilla-admin", audience: "flotilla-api" };
 const tokenTtlMs = 300_000;
 const timeoutMs = 30_000;
@@ -98,9 +98,7 @@ export interface IgnoredKind {
   readonly count: number;
 }
 
-/**
- * What the API says about the items of a list, reported with the places that these stand at in files. One line for each kind.
- */
+/** Text of the API's remarks on the items of a list, reported with the places of the items in files. One line for each kind. */
 export function ignoredText({ apiVersion, kind, count }: IgnoredKind): string {
   return `${count} ${kind} (${apiVersion}) ignored: not configuration of the mesh`;
 }

@@ -11,7 +11,7 @@ export interface Manifest {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** A Kind/namespace/name of an object, as far as it says them. */
+/** Kind/namespace/name of an object, as far as it has them. */
 export function describe({ object }: Manifest): string {
   const { name = "", namespace } = metadataOf(object);
   return `${String(object["kind"] ?? "")} ${namespace === undefined ? "" : `${namespace}/`}${name}`;

@@ -34,7 +34,7 @@ export async function reloadServer(options: ReloadOptions, stop: AbortSignal): P
         log.info("certificate reloaded by the server", { directory });
       return;
     } catch (error) {
-      if (isNotRunning(error)) return log.info("server does not run, it reads its certificate when it starts");
+      if (isNotRunning(error)) return log.info("server not running, it reads its certificate at its start");
       log.error("certificate not reloaded by the server", { directory, error });
     }
     await delay(waitMs, stop);

@@ -1,4 +1,4 @@
-/** What a server presents is compared with what was written for it, for plain TLS and for NATS, and a difference is reported. */
+/** A server's certificate is compared with the one written for it, for plain TLS and for NATS, and a difference is reported. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** Whether a server presents the certificate that was written for it: a reload may be refused, or never arrive. */
+/** Checks that a server presents the certificate that was written for it: a reload may be refused, or never arrive. */
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";

@@ -1,10 +1,10 @@
-/** What `flotilla check` finds out, as a list of results: each with what to do where something is wrong. Pure. */
+/** Findings of `flotilla check`, as a list of results: each with advice where something is wrong. Pure. */
 
 export interface CheckResult {
   readonly name: string;
   readonly state: "ok" | "warning" | "failed";
   readonly detail: string;
-  /** What to do; absent where nothing is to be done. */
+  /** Advice for the operator; absent where nothing is to be done. */
   readonly advice?: string;
 }
 

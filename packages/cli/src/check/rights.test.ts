@@ -1,4 +1,4 @@
-/** What `flotilla check` asks an API server about rights, and what it makes of the answers. */
+/** Questions of `flotilla check` to an API server about rights, and the findings that follow from the answers. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { KubeApi } from "@flotilla/kube-api";

@@ -11,7 +11,7 @@ export interface Applied {
   readonly object: { readonly kind: string; readonly metadata: { readonly name: string; readonly namespace?: string } };
 }
 
-/** Names what it wants among others who apply. */
+/** Field manager of the applied fields, among others who apply. */
 export const manager = "flotilla-cli";
 
 export const apply: Run<typeof definition> = async ({ options, terminal }) => {

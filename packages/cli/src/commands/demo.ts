@@ -24,7 +24,7 @@ export const demo: Run<typeof definition> = async (invocation) => {
   const given = runOptionsOf(invocation);
   using requests = untilSignal(invocation.env);
   const { stop, fired } = requests;
-  // Checks that are under way when the demo is stopped say nothing any more.
+  // Checks that are under way when the demo is stopped print nothing any more.
   const say = (text: string) => (stop.aborted ? undefined : invocation.terminal.print(text));
   const find = { env: given.settings, onProgress: say, stop };
   const mesh = meshFolder(given.workDir);

@@ -1,4 +1,4 @@
-/** What differs between two generations, as text. */
+/** Differences between two generations, as text. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { answerPages } from "../answering-service.fixture.ts";

@@ -6,7 +6,7 @@ import { CliError } from "../errors.ts";
 import { formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 
-/** What `/debug/diff?contents=true` of config-controller answers. */
+/** Answer of `/debug/diff?contents=true` of config-controller. */
 interface Diff {
   readonly from: number;
   readonly to: number;

@@ -4,7 +4,7 @@ import type { explain as definition } from "../definitions/insight.ts";
 import { columns, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 
-/** What `/debug/explain` of xds-server answers. */
+/** Answer of `/debug/explain` of xds-server. */
 export interface Explanation {
   readonly proxy: string;
   readonly name: string;

@@ -1,4 +1,4 @@
-/** `flotilla get services`: services as the mesh knows them, of whatever registry, with the names that lead to each. */
+/** `flotilla get services`: services of the mesh, of all registries, with the names that lead to each. */
 import { ask } from "../connection.ts";
 import type { get as definition } from "../definitions/objects.ts";
 import { columns, type Format, formatOf, render } from "../output.ts";

@@ -23,7 +23,7 @@ export const get: Run<typeof definition> = async (invocation) => {
   const { options, operands, terminal } = invocation;
   const { kind, names } = operands;
   const row = kindArgument(kind);
-  // Services come from registries too: xds-server knows them all.
+  // Services come from registries too: xds-server has them all.
   if (row.name === "Service") return getServices(invocation);
   const isOfAll = !row.namespaced || (options.allNamespaces && names.length === 0);
   const query = new URLSearchParams({

@@ -5,7 +5,7 @@ import type { history as definition } from "../definitions/insight.ts";
 import { columns, type Format, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 
-/** What `/debug/history` of config-controller answers. */
+/** Answer of `/debug/history` of config-controller. */
 interface History {
   readonly generations: readonly Generation[];
 }

@@ -41,7 +41,7 @@ describe("flotilla tag", { skip: server === undefined && whyNoApiserver }, () =>
     recordRun(["tag", ...args, "--kubeconfig", (server as RunningApiserver).kubeconfig]);
   const configurationOf = (name: string) => api().get<TagConfiguration>(`${path}/istio-revision-tag-${name}`);
 
-  /** Which configurations which accounts may update because of the tag. */
+  /** The configurations that the tag lets accounts update, and the accounts. */
   async function rightOf(name: string) {
     const rbac = "/apis/rbac.authorization.k8s.io/v1";
     const role = await api().get<Role>(`${rbac}/clusterroles/flotilla-revision-tag-${name}`);

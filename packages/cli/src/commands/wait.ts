@@ -11,7 +11,7 @@ import { describeObject, type ObjectStatus, summarize } from "../object-status.t
 import { durationText } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 
-/** What is awaited. */
+/** The condition that `wait` waits for. */
 export interface Goal {
   /** Percent of the proxies that the object concerns. */
   readonly threshold: number;

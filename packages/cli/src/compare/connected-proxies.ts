@@ -15,7 +15,7 @@ export interface ConnectedProxy {
   readonly locality: { readonly region: string; readonly zone: string; readonly subZone: string } | undefined;
 }
 
-/** What `/debug/adsz` of istiod answers, and its debug type of that name. */
+/** Answer of `/debug/adsz` of istiod, and its debug type of that name. */
 interface Connections {
   readonly clients?: readonly {
     /** The proxy's name and namespace, with the connection's number. */
@@ -25,7 +25,7 @@ interface Connections {
   }[];
 }
 
-/** What `/debug/syncz` answers: the one place that has the types of proxies. */
+/** Answer of `/debug/syncz`: the only page with the types of proxies. */
 type SyncStatus = readonly { readonly proxy?: string; readonly proxy_type?: string }[];
 
 const bothNeeded = "both answers are needed: /debug/adsz for the nodes, /debug/syncz for their types";

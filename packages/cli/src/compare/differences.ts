@@ -1,4 +1,4 @@
-/** What differs between what two control planes send to a proxy, with the object that it comes from. Pure. */
+/** Differences between the resources that two control planes send to a proxy, with the object that each comes from. Pure. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import { compareResources, parseRules } from "@flotilla/xds/compare";
 import type { Capture } from "./own-side.ts";
@@ -27,7 +27,7 @@ export interface ProxyDifferences {
   readonly differences: readonly ResourceDifference[];
 }
 
-/** What istiod itself does not order, and a counter of the Kubernetes API. */
+/** Lists without an order in istiod itself, and a counter of the Kubernetes API. */
 const rules = parseRules(`
 **.ISTIO_META_WASM_PLUGIN_RESOURCE_VERSION
 unordered eds/endpoints[*].lbEndpoints

@@ -1,4 +1,4 @@
-/** What Flotilla sends for a mesh: from files, from the objects of a cluster, or by a control plane that runs. Nothing is written. */
+/** Resources that Flotilla sends for a mesh: from files, from the objects of a cluster, or by a control plane that runs. Nothing is written. */
 import { readFileSync } from "node:fs";
 import { isReadKind, kindOf } from "@flotilla/kinds";
 import { type JsonObject, type KubeObject, type NodeInfo, parseNode } from "@flotilla/model";
@@ -87,7 +87,7 @@ function document(file: string | undefined): JsonObject {
 export type Capture = ReadonlyMap<string, ReadonlyMap<string, ResourceJson>>;
 
 /**
- * What the control plane's pure core sends to a proxy, in the order in which a client learns the names.
+ * Resources that the control plane's pure core sends to a proxy, in the order in which a client learns the names.
  * @param targets the listeners that a gRPC program without a proxy asks for
  * @throws NodeError
  */

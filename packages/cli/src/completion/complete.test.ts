@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { recordRun } from "../recorded-run.fixture.ts";
 
-/** What is offered for the words after `flotilla`, without descriptions. */
+/** Candidates for the words after `flotilla`, without descriptions. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { code, out } = await recordRun(["__complete", "--", ...words]);
   assert.equal(code, 0);

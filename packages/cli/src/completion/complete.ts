@@ -1,7 +1,7 @@
 /** Words that may stand at the cursor of a command line, from the definitions of the commands. Pure. */
 import type { Command, CommandDefinition, OptionSpec } from "../parse/definition.ts";
 
-/** What a shell offers: words with descriptions, or names of its own file system. */
+/** Completions for a shell: words with descriptions, or names of its own file system. */
 type Candidates =
   | { readonly type: "words"; readonly words: readonly Candidate[] }
   | { readonly type: "file" | "directory" };

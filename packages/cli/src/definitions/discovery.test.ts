@@ -1,4 +1,4 @@
-/** The help of `flotilla discovery`: pilot-discovery's flags as its users know them, and those without an effect apart. */
+/** The help of `flotilla discovery`: pilot-discovery's flags in its users' terms, and those without an effect apart. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { recordRun } from "../recorded-run.fixture.ts";

@@ -1,4 +1,4 @@
-/** Commands for whoever looks for a fault, and for shells. */
+/** Commands for troubleshooting, and for shells. */
 import { services } from "../layout.ts";
 import { define } from "../parse/definition.ts";
 import { any, choice, count, duration, flag, optionalDuration, path, required, textOr } from "../parse/option-kinds.ts";

@@ -94,7 +94,7 @@ async function discovery({ type, namespace, serviceAccount }: EnvoyNode, layout:
   return { discoveryAddress: `127.0.0.1:${ports.xdsTls}`, secure };
 }
 
-/** What pilot-agent does for an Envoy: a certificate by token, served beside it. */
+/** Stands in for pilot-agent beside an Envoy: obtains a certificate by token and serves it. */
 async function serveCertificate(node: EnvoyNode, socket: string, layout: Layout): Promise<SdsServer> {
   return serveSecrets(socket, await workloadCertificate(node, layout));
 }

@@ -66,7 +66,7 @@ function parseReply(body: string): EchoReply | undefined {
   try {
     return JSON.parse(body) as EchoReply;
   } catch {
-    // An error page of a proxy: its status says enough.
+    // An error page of a proxy: its status suffices.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** What the demo shows with real requests through real Envoys. */
+/** Checks of the demo with real requests through real Envoys. */
 import { get } from "node:http";
 import { binomialBounds, type Checks, expect } from "./checks.ts";
 import type { Fleet } from "./fleet.ts";

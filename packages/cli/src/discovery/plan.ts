@@ -1,4 +1,4 @@
-/** What the flags of `flotilla discovery` come to: settings and ports of the services, and notes on flags without an effect. */
+/** The result of the flags of `flotilla discovery`: settings and ports of the services, and notes on flags without an effect. */
 import { existsSync } from "node:fs";
 import { CliError } from "../errors.ts";
 import { type Ports, portsFrom, type ServiceName } from "../layout.ts";

@@ -1,5 +1,5 @@
 /**
- * What the containers of docker-compose.yml need before they start, each thing made once and in the volume of those who need it: the key that
+ * Files that the containers of docker-compose.yml need before they start, each made once, in the volume of its readers: the key that
  * Secrets are sealed with, the password of xds-server at Redis, and the list by which the command line finds the services.
  */
 import { randomBytes } from "node:crypto";
@@ -14,7 +14,6 @@ const healthPorts: Readonly<Record<string, number>> = {
   "service-controller": 15025,
   "xds-server": 15014,
   webhook: 15027,
-  console: 15030,
 };
 /** From where volumes of earlier versions have secrets, which all containers see, to the volume of those who need them. */
 const moves: readonly (readonly [string, string])[] = [

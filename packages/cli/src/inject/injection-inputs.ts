@@ -1,4 +1,4 @@
-/** What an injection without a control plane depends on: templates, values and MeshConfig of files, each perhaps within a ConfigMap. */
+/** Inputs of an injection without a control plane: templates, values and MeshConfig of files, each perhaps within a ConfigMap. */
 import { readFileSync } from "node:fs";
 import { builtInDocuments, type InjectionConfig, parseInjectionConfig } from "@flotilla/injection";
 import { applyMeshConfig, defaultMeshConfig, isObject, type JsonObject, ownValue } from "@flotilla/model";

@@ -7,7 +7,7 @@ export interface OptionSpec<Value> {
   readonly flags: string;
   readonly help: string;
   readonly initial: Value;
-  /** Shown as the default where `initial` says nothing. */
+  /** Shown as the default where `initial` does not show it. */
   readonly initialText?: string;
   /** Environment variable that replaces the default. */
   readonly env?: string;
@@ -48,21 +48,21 @@ export interface CommandDefinition<
   /** Heading in the list of commands. */
   readonly group: string;
   readonly summary: string;
-  /** What the summary leaves out. */
+  /** Help beyond the summary. */
   readonly details?: string;
   /** Command lines without `flotilla`, each with its purpose. */
   readonly examples: readonly (readonly [line: string, purpose: string])[];
   readonly operands: Operands;
   readonly options: Options;
-  /** What its exit codes mean where the general table is not precise enough. */
+  /** The meaning of its exit codes where the general table is not precise enough. */
   readonly exitCodes?: Partial<Readonly<Record<ExitCode, string>>>;
-  /** Options that it does not know are ignored with a warning; else they are wrong usage. */
+  /** Unknown options are ignored with a warning; else they are wrong usage. */
   readonly unknownOptions?: "warn";
   /** The exit code of failures where 1 has another meaning. */
   readonly failure?: ExitCode;
 }
 
-/** What a command is run with. */
+/** Inputs of a command's run. */
 export interface Invocation<Definition extends CommandDefinition> {
   readonly options: ValuesOf<Definition["options"]>;
   readonly operands: ValuesOf<Definition["operands"]>;

@@ -1,4 +1,4 @@
-/** What each kind of option takes, and what it refuses, with the sentence that users read. */
+/** Values that each kind of option accepts and refuses, with the sentence that users read. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -24,7 +24,7 @@ const ownPages: ReadonlyMap<string, readonly string[]> = new Map(
     ca: ["/debug/caz"],
   }),
 );
-/** Of one log; what comes before is left out, which a first line says. */
+/** Of one log; earlier lines are left out, as its first line reports. */
 const mostLogBytes = 4 * 1024 * 1024;
 
 /** A page or log that cannot be read becomes a line of `problems.txt`, never an end of the report. */

@@ -1,4 +1,4 @@
-/** What `flotilla status` collects of the pages of replicas. */
+/** Results that `flotilla status` collects from the pages of replicas. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -36,7 +36,7 @@ export interface Sync {
   >;
 }
 
-/** What `/debug/objects` of config-controller answers. */
+/** Answer of `/debug/objects` of config-controller. */
 interface ObjectsPage {
   readonly generation: number;
   readonly total: number;

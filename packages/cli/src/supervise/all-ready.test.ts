@@ -12,7 +12,7 @@ after(() => {
   for (const page of pages) page.close();
 });
 
-/** A service whose page says `ready` from the given request on. */
+/** A service whose page reports `ready` from the given request on. */
 async function service(replica: string, readyFrom: number, pid = 7): Promise<RunningService> {
   let requests = 0;
   const page = createServer((_, response) => {

@@ -7,7 +7,7 @@ import type { RunningService } from "./running-service.ts";
 
 const pollMs = 100;
 
-/** What a service's page says, if it is the page of the process that runs now. */
+/** Health from a service's page, if it is the page of the process that runs now. */
 export function healthOfService({ healthUrl, pid, supervised }: RunningService): Promise<Health> {
   // A service within this process has no number of its own.
   const expected = supervised.run === undefined ? -1 : (pid ?? process.pid);

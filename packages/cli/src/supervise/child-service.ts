@@ -41,7 +41,7 @@ export function startChild(options: ChildOptions): ChildService {
     if (isStopping) return new Promise<never>(() => {});
     throw new CliError("CLI_SERVICE_ENDED", `${name} ended by itself: ${reason}`);
   });
-  // Whoever waits sees it; nobody waiting is no reason to end this process.
+  // Callers that await it see the rejection; without one this process must not end.
   ended.catch(() => undefined);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     isStopping = true;

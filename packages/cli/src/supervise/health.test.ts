@@ -1,4 +1,4 @@
-/** What a launcher makes of a service's health page. */
+/** A launcher's reading of a service's health page. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** What a service's health page says, and whether it is that service's page. */
+/** Content of a service's health page, and a check that it is that service's page. */
 
 export type Health =
   | { readonly state: "starting"; readonly detail: string }

@@ -1,6 +1,6 @@
 /**
- * Which processes run, with which ports. The only replica of a service binds the service's ports itself. Several replicas get
- * ports of their own, and the ports that clients know are those of a balancer before them.
+ * The processes to run, with their ports. The only replica of a service binds the service's ports itself. Several replicas get ports of
+ * their own, and the ports that clients use are those of a balancer before them.
  */
 import { freePort } from "@flotilla/servers";
 import {
@@ -21,7 +21,7 @@ export interface Instance {
   readonly ports: Ports;
 }
 
-/** A port that clients know, and the ports of the replicas behind it. */
+/** A port that clients use, and the ports of the replicas behind it. */
 export interface Front {
   readonly name: ServiceName;
   readonly port: number;

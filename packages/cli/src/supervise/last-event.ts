@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const tailBytes = 16_384;
 
-/** The last error of a log in JSON from a byte on, else its last line that says something; undefined when there is none. */
+/** The last error of a log in JSON from a byte on, else its last line with text; undefined when there is none. */
 export function lastEvent(logFile: string, fromByte = 0): string | undefined {
   const lines = tail(logFile, fromByte)
     .split("\n")

@@ -5,7 +5,7 @@
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 
-/** What is used of `process.stdout`. */
+/** The used part of `process.stdout`. */
 export interface LiveOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;

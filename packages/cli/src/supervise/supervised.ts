@@ -16,9 +16,9 @@ export interface Run {
   readonly pid: number | undefined;
   /** Resolves when it has ended, to how and why. */
   readonly exited: Promise<string>;
-  /** Whether it does its work. */
+  /** True while it does its work. */
   isReady(): Promise<boolean>;
-  /** What keeps it from its work until it is started again, although it runs. */
+  /** The failure that keeps it from its work until it is restarted, although it runs. */
   failure?(): Promise<string | undefined>;
   /** Ends it in order; resolves when it has ended. */
   stop(): Promise<void>;
@@ -90,7 +90,7 @@ export class Supervised<R extends Run> implements AsyncDisposable {
     this.#state = { kind: "starting", run: options.first };
     this.#loop = this.#supervise(options.first);
     this.ended = this.#loop.then(() => new Promise<never>(() => {}));
-    // Whoever waits sees it; nobody waiting is no reason to end this process.
+    // Callers that await it see the rejection; without one this process must not end.
     this.ended.catch(() => undefined);
   }
 

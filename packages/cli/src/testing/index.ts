@@ -1,4 +1,4 @@
-/** What tests and benches start and look at: control planes, the demo's data plane, requests through it. */
+/** Programs that tests and benches start and observe: control planes, the demo's data plane, requests through it. */
 export { run } from "../command-line.ts";
 export { binomialBounds } from "../demo/checks.ts";
 export { type Fleet, startBackends, startFleet, startProxy, workloadCertificate } from "../demo/fleet.ts";

@@ -1,4 +1,4 @@
-/** What each replica uses and does, from two readings of its metrics. Pure. */
+/** Resource use and work of each replica, from two readings of its metrics. Pure. */
 
 import type { MetricSums } from "@flotilla/runtime";
 
@@ -8,7 +8,7 @@ export interface Reading {
   readonly sums: MetricSums;
 }
 
-/** What a replica used and did between two readings; undefined where its metrics do not say. */
+/** Resource use and work of a replica between two readings; undefined where its metrics do not report it. */
 export interface ReplicaLoad {
   readonly replica: string;
   /** Share of one processor, 1 for all of it. */
@@ -20,7 +20,7 @@ export interface ReplicaLoad {
   readonly openFiles?: number;
   /** Connected proxies. */
   readonly proxies?: number;
-  /** What the service is there for, a second: changes, certificates, pods. */
+  /** The service's main work, a second: changes, certificates, pods. */
   readonly perSecond?: number;
   readonly unit?: string;
 }

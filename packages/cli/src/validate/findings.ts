@@ -1,4 +1,4 @@
-/** What is wrong with the objects of files, each finding with its place. */
+/** Problems with the objects of files, each finding with its place. */
 import { isForeignKind, kindOf } from "@flotilla/kinds";
 import { isObject } from "@flotilla/model";
 import { createValidator, type PatchValueCheck, type Problem } from "@flotilla/validation";

@@ -13,7 +13,7 @@ export interface LocatedObject {
   placeOf(field: string): Place;
 }
 
-/** What a file has: objects, and the places that are not YAML. */
+/** Content of a file: objects, and the places that are not YAML. */
 export interface LocatedText {
   readonly objects: readonly LocatedObject[];
   readonly syntax: readonly (Place & { readonly reason: string })[];
@@ -109,7 +109,7 @@ function placeInBlock(node: unknown, rest: string, { place, text }: Source): Pla
 
 interface Step {
   readonly node: unknown;
-  /** What the place is taken of: the key of a map's member. */
+  /** The node that gives the place: the key of a map's member. */
   readonly at: unknown;
   readonly rest: string;
 }

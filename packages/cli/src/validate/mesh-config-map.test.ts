@@ -1,4 +1,4 @@
-/** Which ConfigMaps hold a mesh's settings, and what is found in them. */
+/** ConfigMaps that hold a mesh's settings, and the findings in them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { meshConfigMapProblems, meshDocuments } from "./mesh-config-map.ts";

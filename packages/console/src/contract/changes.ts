@@ -25,15 +25,14 @@ export interface GenerationRow {
 
 export type ChangeOp = "created" | "changed" | "deleted";
 
-/** What became of a generation at the proxies, over all replicas of xds-server that have counted it. */
+/** Progress of a generation at the proxies. */
 export interface Arrival {
-  /** Messages that were sent for it, and for others that were applied with it; `together` counts those generations with itself. */
+  /** Messages that were sent for it. */
   readonly messages: number;
-  readonly together: number;
   readonly bytes: number;
   /** From the event to the last acknowledgement so far; absent while none came. */
   readonly lastAckMs?: number;
-  /** Types of proxies that have yet to answer. */
+  /** Messages without an answer yet. */
   readonly waiting: number;
   readonly rejections: number;
 }

@@ -1,4 +1,7 @@
-/** What all endpoints share: pages of lists, services that are away, errors. Times are ISO 8601 in UTC, durations milliseconds, sizes bytes. */
+/**
+ * Conventions of all endpoints: pages of lists, services that are away, errors. Times are ISO 8601 in UTC, durations milliseconds, sizes
+ * bytes.
+ */
 
 /** Rows of a page at most; a larger `limit` is refused with 400. */
 export const maxPageRows = 200;

@@ -8,7 +8,7 @@ export interface SignIn {
   readonly token: string;
 }
 
-/** Who is signed in. `GET /api/v1/session` answers 401 `no-session` when nobody is. */
+/** The signed-in account. `GET /api/v1/session` answers 401 `no-session` without one. */
 export interface SessionInfo {
   /** `namespace/serviceAccount` of the token. */
   readonly account: string;
@@ -98,7 +98,7 @@ export interface PushFigures {
   readonly wastedShare?: number;
 }
 
-/** What happened between two readings of the replicas' metrics. */
+/** Pushes between two readings of the replicas' metrics. */
 export interface PushSample {
   readonly at: string;
   readonly pushes: number;

@@ -57,7 +57,7 @@ export interface ProxyDetail extends ProxyRow {
   /** Node, network, locality and what else the proxy reports of itself, as text. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly locality: string;
-  /** What it has, by type. */
+  /** Its resources, by type. */
   readonly resources: readonly TypeSummary[];
   readonly rejections: readonly RejectionGroup[];
   /** Answer to `…/stats` is there: the address of its Envoy's admin interface is known. */
@@ -152,7 +152,7 @@ export interface RejectionsQuery extends PageQuery {
 
 export type RejectionPage = FacetedPage<RejectionGroup, "type" | "namespace">;
 
-/** What proxies reject now, by the object that is blamed and the type. */
+/** Current rejections of proxies, by the object that is blamed and the type. */
 export interface RejectionGroup {
   /** Absent where no object is blamed. */
   readonly object?: ObjectName;

@@ -89,7 +89,7 @@ const connectionTexts = { connecting: "Connecting", live: "Live", lost: "Reconne
 
 function Connection(): VNode {
   const state = updates.value?.state.value ?? "connecting";
-  // What is shown may be old while no events come.
+  // The answers shown may be stale while no events come.
   useEffect(() => {
     if (state !== "lost") return undefined;
     const timer = setInterval(() => answers.invalidate(undefined), retryMs);

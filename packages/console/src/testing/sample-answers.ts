@@ -1,4 +1,4 @@
-/** Which answer a call of the contract gets about the sample mesh. */
+/** Answers to calls of the contract, about the sample mesh. */
 
 import {
   sampleCertificates,
@@ -21,7 +21,7 @@ export interface SampleAnswer {
 
 interface Call {
   readonly mesh: SampleMesh;
-  /** What stands for the parts in braces, decoded. */
+  /** Values of the parts in braces, decoded. */
   readonly names: readonly string[];
   readonly query: URLSearchParams;
   readonly body: string;

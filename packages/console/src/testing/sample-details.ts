@@ -65,7 +65,7 @@ export function sampleObject(mesh: SampleMesh, object: string): ObjectDetail | u
   };
 }
 
-/** What two generations differ in. */
+/** Differences between two generations. */
 export function sampleComparison(from: number, to: number): Comparison {
   const rows: readonly ChangedObject[] = [
     changed("VirtualService/shop/checkout"),

@@ -1,7 +1,7 @@
 /** Lists as the server makes them: search, filters, order, pages and facets over rows in memory. */
 import type { Facet, FacetedPage } from "../contract/index.ts";
 
-/** What a list can be filtered by, and values of rows to sort by. */
+/** Columns that a list can be filtered by, and values of rows to sort by. */
 export interface ListColumns<Row> {
   readonly facets: readonly (keyof Row & string)[];
   /** The text that is searched. */

@@ -49,7 +49,7 @@ const rounded = (change: (value: number) => number) => (value: unknown, digits: 
   return change(number(value) * scale) / scale;
 };
 
-/** Numbers: integers unless a function's name says otherwise. */
+/** Numbers: integers unless a function's name indicates otherwise. */
 const mathFunctions: TemplateFunctions = {
   int: integer,
   int64: integer,

@@ -1,4 +1,4 @@
-/** What users change of the deployed objects, in a ConfigMap with a partial object for each kind. */
+/** Users' changes of the deployed objects, in a ConfigMap with a partial object for each kind. */
 import { equalJson, ownValue } from "@flotilla/model";
 import { parse } from "yaml";
 import { InjectionError } from "../errors.ts";
@@ -13,7 +13,7 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ["horizontalPodAutoscaler", "HorizontalPodAutoscaler"],
   ["podDisruptionBudget", "PodDisruptionBudget"],
 ]);
-/** Deployed only for who says something about them. */
+/** Deployed only where users configure them. */
 const onlyWhenAsked = ["HorizontalPodAutoscaler", "PodDisruptionBudget"];
 /** A change of these would be another object, or one that nobody cleans up. */
 const fixedMetadata = [

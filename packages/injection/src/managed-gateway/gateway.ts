@@ -32,7 +32,7 @@ export interface GatewayListener {
   readonly protocol: string;
 }
 
-/** Which version of the controller's logic deploys a Gateway: the larger one wins, so that two revisions do not fight. */
+/** The version of the controller's logic that deploys a Gateway: the larger one wins, so that two revisions do not fight. */
 const controllerVersion = { annotation: "gateway.istio.io/controller-version", own: 5 } as const;
 
 export const annotations = {
@@ -57,7 +57,7 @@ export function ownershipOf({ metadata }: KubeGateway): "ours" | "take-over" | "
   return Number(text) === controllerVersion.own ? "ours" : "take-over";
 }
 
-/** What marks a Gateway as ours, to be applied to it. */
+/** The mark of a Gateway as ours, to be applied to it. */
 export function versionMark({ metadata: { name, namespace } }: KubeGateway): Json {
   const marks = { [controllerVersion.annotation]: String(controllerVersion.own) };
   return {

@@ -49,7 +49,7 @@ function rendered(
 const metadataOf = (object: Json | undefined) => object?.["metadata"] as Record<string, Record<string, string>>;
 const specOf = (object: Json | undefined) => object?.["spec"] as Json;
 
-describe("what is deployed for a Gateway", () => {
+describe("objects deployed for a Gateway", () => {
   it("is an account, a workload and a Service, owned by the Gateway and labelled as managed", () => {
     const objects = rendered(gatewayOf());
     assert.deepEqual([...objects.keys()], ["ServiceAccount", "Deployment", "Service"]);

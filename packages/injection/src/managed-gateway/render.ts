@@ -1,4 +1,4 @@
-/** What is deployed for a Gateway: the template of its class, rendered, with what users change of it. */
+/** Objects deployed for a Gateway: the template of its class, rendered, with the user's changes. */
 import type { GatewayClassRules } from "@flotilla/gateway-api";
 import { zero } from "@flotilla/gotemplate";
 import { parseAllDocuments } from "yaml";
@@ -36,7 +36,7 @@ export interface ManagedGatewaySettings extends InjectionEnvironment {
   /** Labels and annotations of the Gateway are copied where `spec.infrastructure` has none. */
   readonly copiesMetadata: boolean;
   readonly quic: boolean;
-  /** Ambient capture is switched off where nobody says otherwise. */
+  /** Ambient capture is switched off unless configured otherwise. */
   readonly waypoints: boolean;
 }
 
@@ -101,7 +101,7 @@ function gatewayData(inputs: ManagedGatewayInputs, values: Json, settings: Manag
   };
 }
 
-/** What the Gateway says of its infrastructure, else its own; names of the Gateway API itself are not for users to set. */
+/** The labels or annotations of the Gateway's infrastructure, else its own; names of the Gateway API itself are not for users to set. */
 function infrastructure({ metadata, spec }: KubeGateway, part: "labels" | "annotations", copies: boolean): Texts {
   const stated = spec.infrastructure?.[part];
   if (stated === undefined) return copies ? (metadata[part] ?? {}) : {};

@@ -4,10 +4,10 @@ import { names } from "../annotations.ts";
 import { annotate, type Container, initName, type Pod, proxyName, type Texts, validationName } from "../pod.ts";
 
 /**
- * As a sidecar, the proxy comes last, or first where applications wait for it. As a native sidecar it precedes all other init
- * containers, so that these are part of the mesh, and only what sets up the capture of traffic precedes it. Else the capture
- * comes last, since nothing could answer before the proxy runs; a validation of it always comes first. What older templates
- * run to allow core dumps stands next to the capture.
+ * As a sidecar, the proxy comes last, or first where applications wait for it. As a native sidecar it precedes all other init containers,
+ * so that these are part of the mesh, and only the containers that set up the capture of traffic precede it. Else the capture comes last,
+ * since nothing could answer before the proxy runs; a validation of it always comes first. The containers of older templates that allow
+ * core dumps stand next to the capture.
  */
 export function orderContainers(pod: Pod, { holdApplication }: { readonly holdApplication: boolean }): Pod {
   const { containers = [], initContainers } = pod.spec;

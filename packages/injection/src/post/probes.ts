@@ -1,6 +1,6 @@
 /**
- * Kubernetes probes an application from outside of the mesh, which mutual TLS refuses: probes go to the proxy's agent, which
- * asks the application from within the pod. What it asks stands in an environment variable of the proxy.
+ * Kubernetes probes an application from outside of the mesh, which mutual TLS refuses: probes go to the proxy's agent, which asks the
+ * application from within the pod. The agent's requests stand in an environment variable of the proxy.
  */
 
 import { ownValue } from "@flotilla/model";
@@ -58,7 +58,7 @@ function rewrite(container: Container, ports: ProbePorts, probers: Record<string
 }
 
 interface Parts {
-  /** What has the probes: a container, or its lifecycle. */
+  /** Owner of the probes: a container, or its lifecycle. */
   readonly holder: Json;
   readonly kinds: readonly (readonly [field: string, page: string])[];
   readonly path: string;

@@ -1,4 +1,4 @@
-/** What the agent scrapes, and who scrapes the agent. */
+/** Targets that the agent scrapes, and the annotations by which Prometheus scrapes the agent. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Json, Pod, Texts } from "../pod.ts";

@@ -49,7 +49,7 @@ function isMerging(annotations: Texts, mesh: Json): boolean {
   return parseBoolean(annotations[names.mergeMetrics] ?? "") ?? mesh["enablePrometheusMerge"] !== false;
 }
 
-/** The agent knows them now, in whatever spelling; whoever scrapes must not ask the application as well. */
+/** The agent has them now, in whatever spelling; scrapers must not ask the application as well. */
 function withoutTargets(pod: Pod): Pod {
   const known = new Set([scrape, path, port, names.scrapeTargets].map(labelName));
   const left = Object.entries(pod.metadata.annotations ?? {}).filter(([name]) => !known.has(labelName(name)));
@@ -66,7 +66,10 @@ interface ScrapeConfiguration extends Target {
   readonly targets?: readonly Target[];
 }
 
-/** Where the application's own metrics are, in the agent's words. The first of several targets stands for all, for agents that know one. */
+/**
+ * The place of the application's own metrics, in the agent's words. The first of several targets stands for all, for agents that support
+ * one.
+ */
 function scrapeTarget(annotations: Texts): ScrapeConfiguration {
   const targets = parseTargets(found(annotations, names.scrapeTargets) ?? "");
   const [first] = targets;

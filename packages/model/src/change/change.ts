@@ -1,4 +1,4 @@
-/** What the controllers publish and xds-server applies. One key, one last value; a delete leaves a tombstone. */
+/** Changes that the controllers publish and xds-server applies. One key, one last value; a delete leaves a tombstone. */
 import type { Config, ConfigKey } from "../config/config.ts";
 import type { Endpoint, EndpointsKey } from "../endpoint/endpoint.ts";
 import type { Service, ServiceKey } from "../service/service.ts";
@@ -48,13 +48,13 @@ export interface ChangeGroup {
   readonly position: number;
 }
 
-/** A set of changes as the fleet applied it: what each replica says of it is the same. */
+/** A set of changes as the fleet applied it, the same in the reports of all replicas. */
 export interface AppliedSet {
   /** Place in the fleet's sequence. */
   readonly position: number;
   /** Number of changes. */
   readonly changes: number;
-  /** What the first of them were about, as `Kind/namespace/name` or `service …`. */
+  /** The objects of the first of them, as `Kind/namespace/name` or `service …`. */
   readonly objects: readonly string[];
   /** The sources of the last of them, in order. */
   readonly causes: readonly Cause[];

@@ -16,7 +16,7 @@ export interface Config<Spec = unknown> {
   readonly key: ConfigKey;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Milliseconds since the epoch; 0 when the source knows none. */
+  /** Milliseconds since the epoch; 0 when the source has none. */
   readonly creationTimeMs: number;
   /** Kubernetes' resourceVersion, or the source's equivalent. */
   readonly resourceVersion?: string;

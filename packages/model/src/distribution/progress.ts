@@ -14,7 +14,7 @@ export interface ServiceProgress {
 export const progressBucket = "progress";
 export const progressKey = "service-controller";
 
-/** Kinds that xds-server knows by what service-controller makes of them. */
+/** Kinds that xds-server gets only in the form that service-controller converts them to. */
 export const registryKinds: ReadonlySet<string> = new Set(["ServiceEntry", "WorkloadEntry", "WorkloadGroup"]);
 
 export function encodeProgress(progress: ServiceProgress): Uint8Array {

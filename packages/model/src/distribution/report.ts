@@ -38,11 +38,11 @@ export interface ProxyRefusal {
   readonly typeUrl: string;
   /** The resources that its words name; without any, those that came with the refused message. */
   readonly resources: readonly string[];
-  /** What these were made from: the objects that changed since the proxy accepted the type last, or all when none did. */
+  /** Sources of these resources: the objects that changed since the proxy accepted the type last, or all when none did. */
   readonly objects: readonly string[];
   /** Envoy's words. */
   readonly message: string;
-  /** What was refused reflects the changes up to it. */
+  /** The rejected resources reflect the changes up to it. */
   readonly position: number;
   readonly atMs: number;
   /** Since when the proxy rejects the type without a break; absent in reports of replicas that do not count. */

@@ -8,7 +8,7 @@ export function ownValue<T>(record: Readonly<Record<string, T>> | null | undefin
   return record !== undefined && record !== null && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Whether a value is a JSON object: neither null nor a list. */
+/** True where a value is a JSON object: neither null nor a list. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

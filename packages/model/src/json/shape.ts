@@ -4,7 +4,7 @@
  */
 import { isObject, ownValue } from "./own-value.ts";
 
-/** What is wrong with a value, beginning with the field; undefined when it has the shape. */
+/** Describes the problem with a value, beginning with the field; undefined when it has the shape. */
 export type Shape = (value: unknown) => string | undefined;
 
 /** Specs of protobuf messages have 100 levels at most. */

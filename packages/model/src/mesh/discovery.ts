@@ -1,8 +1,8 @@
 /**
- * Which namespaces the control plane reads: MeshConfig's discoverySelectors, over the labels of the Namespace objects.
+ * Namespaces that the control plane reads: MeshConfig's discoverySelectors, over the labels of the Namespace objects.
  *
- * Matched to istiod as it runs: any of the selectors is enough; no namespace is exempt, neither the system's nor the root
- * namespace; one without a Namespace object has no labels to be selected by; objects without a namespace are always read.
+ * Matched to istiod as it runs: any of the selectors is enough; no namespace is exempt, neither the system's nor the root namespace; one
+ * without a Namespace object has no labels to be selected by; objects without a namespace are always read.
  */
 import { type LabelSelector, matchesSelector, selectorFinding } from "../config/label-selector.ts";
 import type { Labels } from "../config/selector.ts";

@@ -18,7 +18,7 @@ export const defaultProxyConfig: JsonObject = {
   statusPort: 15020,
 };
 
-/** What a mesh has that says nothing else. */
+/** Settings of a mesh that configures no others. */
 export const defaultMeshConfig: JsonObject = {
   proxyListenPort: 15001,
   proxyInboundListenPort: 15006,

@@ -12,7 +12,7 @@ export interface SelectedMutualTls {
   readonly ports: ReadonlyMap<number, MutualTlsMode>;
 }
 
-/** What decides about workloads of a namespace as others see them. */
+/** Mutual TLS of the workloads of a namespace, as others see them. */
 export interface NamespaceMutualTls {
   /** Of workloads that no object selects. */
   readonly mode: MutualTlsMode;

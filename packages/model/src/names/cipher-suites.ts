@@ -1,4 +1,7 @@
-/** Cipher suites that Envoy's TLS library knows; Istio leaves out all others, since one unknown name makes Envoy refuse the whole listener. */
+/**
+ * Cipher suites that Envoy's TLS library supports; Istio leaves out all others, since one unknown name makes Envoy refuse the whole
+ * listener.
+ */
 
 const known: ReadonlySet<string> = new Set([
   "ECDHE-ECDSA-AES128-GCM-SHA256",

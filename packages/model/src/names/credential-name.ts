@@ -31,7 +31,7 @@ export function parseCredentialName(resource: string): CredentialName | undefine
 
 const externalScheme = "sds://";
 
-/** The name that an SDS server outside of the control plane knows; undefined where another one is meant. */
+/** The name of a secret at an SDS server outside of the control plane; undefined where another one is meant. */
 export function externalSecretName(credentialName: string): string | undefined {
   return credentialName.startsWith(externalScheme) ? credentialName.slice(externalScheme.length) : undefined;
 }
@@ -50,7 +50,7 @@ export function withoutRootSuffix(name: string): string {
   return name.endsWith(rootSuffix) ? name.slice(0, -rootSuffix.length) : name;
 }
 
-/** Whether the value of a Secret's field is base64, as an API server asks for; other sources may have anything there. */
+/** True where the value of a Secret's field is base64, as an API server requires; other sources may have anything there. */
 export function isBase64(value: unknown): value is string {
   return typeof value === "string" && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
 }

@@ -20,7 +20,7 @@ export interface NodeInfo {
   readonly extensions?: ReadonlySet<string>;
 }
 
-/** The node cannot be served; the message is meant for whoever configured the client. */
+/** The node cannot be served; the message is meant for the person that configured the client. */
 export class NodeError extends Error {
   override readonly name = "NodeError";
 }

@@ -1,4 +1,4 @@
-/** Who is connected: what a node says of itself, checked once per stream and never mutated. */
+/** A connected proxy, from the fields of its node, checked once per stream and never mutated. */
 import type { Labels } from "../config/selector.ts";
 import type { NodeMetadata } from "./node-metadata.ts";
 
@@ -28,13 +28,13 @@ export interface Proxy {
   readonly labels: Labels;
   readonly locality: Locality;
   readonly clusterId: string;
-  /** The cluster that the client says it is part of (`--service-cluster`), `app.namespace` for pods. */
+  /** The cluster that the client declares to be part of (`--service-cluster`), `app.namespace` for pods. */
   readonly nodeCluster: string;
   readonly network: string;
   readonly serviceAccount: string;
   /** Undefined: unknown, treated as newest. */
   readonly version: IstioVersion | undefined;
-  /** Type URLs compiled into the client; undefined: it did not say, which means unknown, not none. */
+  /** Type URLs compiled into the client; undefined: it did not report them, which means unknown, not none. */
   readonly extensions: ReadonlySet<string> | undefined;
   readonly metadata: NodeMetadata;
 }

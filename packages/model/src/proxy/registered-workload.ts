@@ -8,16 +8,16 @@ export interface RegisteredWorkloadKey {
   /** The WorkloadGroup it asks to be part of; empty for one that has a WorkloadEntry already. */
   readonly group: string;
   readonly network: string;
-  /** The id that the proxy says it has. */
+  /** The id that the proxy reports. */
   readonly instance: string;
 }
 
 export interface RegisteredWorkload {
   readonly key: RegisteredWorkloadKey;
-  /** The WorkloadEntry of its namespace that somebody wrote for it: what it says of its health is said of that one. */
+  /** The WorkloadEntry of its namespace that a user wrote for it: its health reports are about that one. */
   readonly entry?: string;
   readonly address: string;
-  /** `region/zone/subzone`, empty when it does not say. */
+  /** `region/zone/subzone`, empty when it reports none. */
   readonly locality: string;
   readonly labels: Labels;
   /** Proven SPIFFE identities. */
@@ -25,7 +25,7 @@ export interface RegisteredWorkload {
   readonly connectedAtMs: number;
   /** On no replica since; it stays registered for a grace. Never part of a report. */
   readonly disconnectedAtMs?: number;
-  /** What it said of its own health last; absent before it has said anything. */
+  /** Its last report of its own health; absent before the first. */
   readonly health?: { readonly healthy: boolean; readonly message: string; readonly atMs: number };
 }
 

@@ -17,7 +17,7 @@ export type Resolution = "client-side" | "dns" | "dns-round-robin" | "dynamic-dn
 /** `Kubernetes` also covers services of other clusters; `External` is a ServiceEntry. */
 export type RegistryName = "Kubernetes" | "External" | "Consul" | "File" | "Mock";
 
-/** Whoever may see an object: `*` all, `.` its own namespace, `~` nobody, or a namespace. */
+/** The namespaces that may see an object: `*` all, `.` its own namespace, `~` none, or a namespace. */
 export type Visibility = string;
 
 export interface Service {
@@ -52,7 +52,7 @@ export interface Service {
   readonly clusterExternalPorts?: Readonly<Record<string, Readonly<Record<number, number>>>>;
   /** Of a ServiceEntry whose callers choose the address: service port → port that they are sent to there. */
   readonly passthroughTargetPorts?: Readonly<Record<number, number>>;
-  /** What the Service, its annotation or its namespace prefers; `PreferClose` is the old name of `PreferSameZone`. */
+  /** Preference of the Service, its annotation or its namespace; `PreferClose` is the old name of `PreferSameZone`. */
   readonly trafficDistribution?: "PreferSameZone" | "PreferSameNode";
   /** Callers connect to all addresses of a name at once and keep the first connection: `istio.io/connect-strategy` of a ServiceEntry. */
   readonly racesConnections?: boolean;

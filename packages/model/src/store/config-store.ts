@@ -1,6 +1,6 @@
 /**
- * Configuration as a store: read by key and kind, written with optimistic concurrency. In memory, over a directory, a Kubernetes
- * API, another control plane or the bus, and over several of these; all behave as the conformance suite of config-controller says.
+ * Configuration as a store: read by key and kind, written with optimistic concurrency. In memory, over a directory, a Kubernetes API,
+ * another control plane or the bus, and over several of these; all behave as the conformance suite of config-controller requires.
  */
 import type { Config, ConfigKey } from "../config/config.ts";
 import type { Labels } from "../config/selector.ts";
@@ -23,7 +23,7 @@ export interface DeleteOptions {
   readonly resourceVersion?: string;
 }
 
-/** What an implementation provides; `configStore` makes a ConfigStore of it. */
+/** Parts that an implementation provides; `configStore` makes a ConfigStore of it. */
 export interface StoreBackend {
   /** Whom problems and provenance name. */
   readonly name: string;

@@ -16,7 +16,7 @@ export type StoreErrorCode =
   | "STORE_TOO_LARGE"
   /** Too many writes at a time. */
   | "STORE_BUSY"
-  /** What the store stands on does not answer. */
+  /** The backend of the store does not answer. */
   | "STORE_AWAY";
 
 /** The status of HTTP, and so of Kubernetes, for each of them. */

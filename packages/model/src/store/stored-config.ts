@@ -1,4 +1,4 @@
-/** What a store makes of an object that is written: the rules of versions and generations, the same for every store of our own. */
+/** Makes a stored object of one that is written: the rules of versions and generations, the same for every store of our own. */
 import type { Config, ConfigKey } from "../config/config.ts";
 import { equalJson } from "../config/equal.ts";
 import { StoreError } from "./store-error.ts";

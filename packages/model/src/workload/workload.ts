@@ -72,7 +72,7 @@ const groups: Readonly<Record<WorkloadKind, string>> = {
   EndpointSlice: "discovery.k8s.io",
 };
 
-/** The name under which ztunnels know the workload; `address` for one of several of an object. */
+/** The name of the workload at ztunnels; `address` for one of several of an object. */
 export function workloadUid(
   { clusterId, kind, namespace, name }: Pick<Workload, "clusterId" | "kind" | "namespace" | "name">,
   address?: string,

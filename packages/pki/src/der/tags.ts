@@ -1,4 +1,4 @@
-/** The universal tags that X.509 uses, constructed where DER says so. */
+/** The universal tags that X.509 uses, constructed where DER requires it. */
 export const tag = {
   boolean: 0x01,
   integer: 0x02,

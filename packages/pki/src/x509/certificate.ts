@@ -160,7 +160,7 @@ export function verifySignature(certificate: Certificate, issuer: Certificate): 
   verifyBytes(certificate.tbs, certificate.signature, certificate.signatureAlgorithm, issuer.spki);
 }
 
-/** Whether subject and issuer have the same bytes. */
+/** True where subject and issuer have the same bytes. */
 export function isSelfIssued({ subjectDer, issuerDer }: Certificate): boolean {
   return subjectDer.equals(issuerDer);
 }

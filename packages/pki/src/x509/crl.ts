@@ -22,7 +22,7 @@ export interface Crl {
   readonly signature: Buffer;
 }
 
-/** Extensions of a list or an entry that change nothing about what it says; others that are critical do. */
+/** Extensions of a list or an entry that do not change its meaning; others that are critical do. */
 const understood: ReadonlySet<string> = new Set([oids.authorityKeyIdentifier, "2.5.29.20", "2.5.29.21", "2.5.29.24"]);
 
 /** @throws PkiError PKI_BAD_CRL with the reason. */
@@ -78,7 +78,7 @@ function readEntries(body: Buffer): ReadonlySet<string> {
   return serials;
 }
 
-/** A delta or an indirect list means something else than it seems to say. */
+/** A delta or an indirect list has another meaning than its entries suggest. */
 function refuseUnknown(extensions: Buffer): void {
   const unknown = parseExtensions(extensions).find(({ critical, id }) => critical && !understood.has(id));
   if (unknown !== undefined) throw new PkiError("PKI_BAD_CRL", `critical extension ${unknown.id} is not understood`);
@@ -109,7 +109,7 @@ export function verifyCrl(crl: Crl, issuers: readonly Certificate[]): void {
   if (!issuers.some(isSigner)) throw new PkiError("PKI_UNTRUSTED", "the CRL is signed by none of the CAs");
 }
 
-/** Whether a list of the certificate's issuer has its serial. */
+/** True where a list of the certificate's issuer has its serial. */
 export function isRevoked(
   { serial, issuerDer }: Pick<Certificate, "serial" | "issuerDer">,
   crls: readonly Crl[],

@@ -1,4 +1,4 @@
-/** What a request may have beside its names: parameters of its signature algorithm, which no signature covers, and attributes. */
+/** Parts of a request beside its names: parameters of its signature algorithm, which no signature covers, and attributes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DerReader } from "../der/reader.ts";

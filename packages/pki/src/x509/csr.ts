@@ -22,7 +22,7 @@ export interface Csr {
   readonly subject: Name;
   readonly spki: Buffer;
   readonly key: PublicKeyInfo;
-  /** What the requester asks for. */
+  /** Extensions that the requester asks for. */
   readonly extensions: readonly Extension[];
   readonly sans: readonly San[];
   readonly signatureAlgorithm: string;
@@ -93,7 +93,7 @@ export function verifyCsr(csr: Csr): void {
   verifyBytes(csr.tbs, csr.signature, csr.signatureAlgorithm, csr.spki);
 }
 
-/** What a request is built from. */
+/** Inputs of a request. */
 export interface CsrRequest {
   readonly key: KeyObject;
   readonly subject?: Name;

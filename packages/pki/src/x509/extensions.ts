@@ -27,7 +27,7 @@ const keyUsages = [
 /** A bit of the extension keyUsage. */
 export type KeyUsage = (typeof keyUsages)[number];
 
-/** Whether the key may sign certificates, and how many CAs may follow it. */
+/** The key's right to sign certificates, and the number of CAs that may follow it. */
 export interface BasicConstraints {
   readonly isCa: boolean;
   readonly pathLength?: number;

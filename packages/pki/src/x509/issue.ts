@@ -33,7 +33,7 @@ export interface CertificateTemplate {
   readonly extensions: readonly Extension[];
 }
 
-/** Who signs: its name as it stands in its own certificate, what is the same in all it signs, and the key. */
+/** The issuer of certificates: its name as it stands in its own certificate, the parts that are the same in all it signs, and the key. */
 export interface Issuer {
   readonly nameDer: Buffer;
   readonly algorithmDer: Buffer;
@@ -154,7 +154,7 @@ export function issueRoot(request: Omit<CaRequest, "spki">, key: KeyObject): Cer
   return parseCertificate(issueCa({ ...request, spki }, createIssuer(encodeName(request.subject), key)));
 }
 
-/** The root again, for another time: the same key and name, so neither side of a connection needs to know which one it has. */
+/** The root again, for another time: the same key and name, so either side of a connection may have either one. */
 export function renewRoot(
   root: Certificate,
   key: KeyObject,

@@ -17,7 +17,7 @@ const emailTag = context(1);
 const uriTag = context(6);
 const ipTag = context(7);
 
-/** What a host setting means: a SPIFFE identity, an address, or else a DNS name. */
+/** The name that a host setting stands for: a SPIFFE identity, an address, or else a DNS name. */
 export function sanOf(host: string): San {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return { type: "uri", value: host };
   return { type: isIP(host) === 0 ? "dns" : "ip", value: host };
@@ -70,7 +70,7 @@ function addressBytes(address: string): Buffer {
   const version = isIP(address);
   if (version === 0) throw new PkiError("PKI_BAD_SAN", `${JSON.stringify(address)} is not an address`);
   if (version === 4) return Buffer.from(address.split(".").map(Number));
-  // The URL parser knows every spelling of an IPv6 address and writes one.
+  // The URL parser accepts every spelling of an IPv6 address and writes one.
   const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
   const groups = (part: string | undefined): readonly string[] =>
     part === undefined || part === "" ? [] : part.split(":");

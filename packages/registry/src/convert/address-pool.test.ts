@@ -23,7 +23,7 @@ test("every host gets an address of its own, the same one in both families", () 
   }
 });
 
-test("what comes and goes beside a host does not move it", () => {
+test("a host keeps its address while others come and go", () => {
   const one = pool("240.240.0.0/24");
   const first = one.allocate(hosts(100), none);
   const fewer = one.allocate(hosts(100).slice(50), none);
@@ -57,7 +57,7 @@ test("a full range leaves the rest without one", () => {
   assert.equal(pool("10.9.8.0/28").allocate(hosts(20), none).size, 14);
 });
 
-test("what is remembered of another range is not kept", () => {
+test("addresses of another range are not kept", () => {
   const [host = ""] = hosts(1);
   const one = pool("10.9.0.0/16");
   one.remember(host, "240.240.3.4");

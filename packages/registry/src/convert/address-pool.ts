@@ -1,7 +1,7 @@
 /**
- * Addresses for ServiceEntries that have none: a proxy that captures DNS can then distinguish TCP services. A host's hash names
- * its place in the range, so that most hosts find the same one without anybody's memory; where that is taken the next place of
- * the hash is, and the host keeps it as long as it wants an address, whatever comes and goes beside it.
+ * Addresses for ServiceEntries that have none: a proxy that captures DNS can then distinguish TCP services. A host's hash names its place
+ * in the range, so that most hosts find the same one without any memory; where that is taken the next place of the hash is, and the host
+ * keeps it as long as it needs an address, whatever comes and goes beside it.
  */
 import { addressNumber, addressText, fnv1a, isIpv4, parseCidr } from "@flotilla/model";
 
@@ -51,7 +51,7 @@ export class AddressPool {
     this.#size = Math.min(ipv4.size, ipv6.size);
   }
 
-  /** What a host was given before, by us or by one of us; of two with the same address the first keeps it. */
+  /** Restores a host's earlier address, given by us or by one of us; of two with the same address the first keeps it. */
   remember(host: string, ipv4: string): void {
     const number = addressNumber(ipv4);
     const place = number === undefined ? -1n : number - this.#ipv4.base;
@@ -59,7 +59,7 @@ export class AddressPool {
     this.#take(host, Number(place));
   }
 
-  /** Those who want one, by name, in the order in which they go first; others give theirs back. */
+  /** Allocates for the given hosts, by name, in the order in which they go first; others give theirs back. */
   allocate(hosts: readonly string[], isReserved: (address: string) => boolean): ReadonlyMap<string, Allocated> {
     const wanted = new Set(hosts);
     for (const [host, place] of [...this.#placeOf]) {

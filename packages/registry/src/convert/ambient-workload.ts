@@ -31,7 +31,7 @@ export function workloadOfPod(
   const hasEnded = status.phase === "Succeeded" || status.phase === "Failed";
   if (hasEnded || addresses.length === 0) return undefined;
   const { clusterId, workloadName, namespace } = podWorkload(pod, context);
-  // Pods are in the place of their node and on the network of their cluster, whatever their labels say to sidecars; as in istiod.
+  // Pods are in the place of their node and on the network of their cluster, whatever their labels declare to sidecars; as in istiod.
   const locality = nodeLocality(context.nodeOf(spec.nodeName ?? ""));
   const network = context.systemNetwork;
   return {
@@ -126,7 +126,7 @@ function entryPorts({ ports = [] }: ServiceEntrySpec, endpoint: WorkloadEntrySpe
   }));
 }
 
-/** What an EndpointSlice without pods is part of. */
+/** The service of an EndpointSlice without pods. */
 export interface SliceService {
   readonly service: KubeService;
   readonly hostname: string;

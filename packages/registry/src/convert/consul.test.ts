@@ -138,7 +138,7 @@ test("the order of the answer does not matter", () => {
   assert.deepEqual(view(a, b), view(b, a));
 });
 
-test("what is wrong with an instance is named, and the others stay", () => {
+test("problems of an instance are named, and the others stay", () => {
   const { service, endpoints, problems } = view(
     instance("a", { meta: { protocol: "smtp" } }),
     instance("b", { port: 0 }),

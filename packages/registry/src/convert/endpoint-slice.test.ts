@@ -33,7 +33,7 @@ function convert(conditions: KubeEndpointConditions, labels = {}, phase = "Runni
   return convertEndpointSlice(object, converted(labels), lookup, context).endpoints;
 }
 
-// As a running istiod shows them, once it knows the service.
+// As a running istiod shows them, once it has the service.
 const cases: readonly (readonly [KubeEndpointConditions, object, EndpointHealth])[] = [
   [{}, {}, "healthy"],
   [{ ready: false, serving: true, terminating: true }, {}, "terminating"],

@@ -1,4 +1,4 @@
-/** The endpoints of one EndpointSlice, with what their pods and nodes say of them. */
+/** The endpoints of one EndpointSlice, with the properties of their pods and nodes. */
 
 import type { Endpoint, EndpointHealth, Service } from "@flotilla/model";
 import { ownValue } from "@flotilla/model";
@@ -41,7 +41,7 @@ export function convertEndpointSlice(
         missingPods.push(`${podNamespace}/${namedPod}`);
         continue;
       }
-      // It will not run again; istiod leaves it out whatever the slice says.
+      // It will not run again; istiod leaves it out whatever the slice contains.
       if (pod?.status?.phase === "Failed") continue;
       const workload = pod === undefined ? unknownWorkload(address, context) : podWorkload(pod, context);
       const common = {

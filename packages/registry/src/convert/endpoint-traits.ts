@@ -55,7 +55,7 @@ export function spiffeId(trustDomain: string, namespace: string, serviceAccount:
   return `spiffe://${trustDomain.replaceAll("@", ".")}/ns/${namespace}/sa/${serviceAccount}`;
 }
 
-/** What of the mesh endpoints depend on. */
+/** Properties of the mesh that endpoints depend on. */
 export interface EndpointContext {
   readonly clusterId: string;
   readonly trustDomain: string;
@@ -85,7 +85,7 @@ export type Workload = Pick<
   | "nodeName"
 >;
 
-/** What is known of an address without a pod: not even a namespace. Source: scenario services/selectorless. */
+/** The workload of an address without a pod: not even its namespace is known. Source: scenario services/selectorless. */
 export function unknownWorkload(address: string, context: EndpointContext): Workload {
   const network = endpointNetwork(address, {}, context);
   return {

@@ -11,8 +11,8 @@ const slots = 256 * 254;
 const prime = 65011;
 
 /**
- * Fills in the addresses of those that want one. Each service takes a slot of its own, and order decides collisions; services of
- * one namespace and host collide for certain, and share the lowest of theirs.
+ * Fills in the addresses of services that need one. Each service takes a slot of its own, and order decides collisions; services of one
+ * namespace and host collide for certain, and share the lowest of theirs.
  */
 export function hashedAddresses(services: readonly Service[]): readonly Service[] {
   const taken = new Map<number, Service>();

@@ -16,10 +16,10 @@ import type { KubeNode, KubeService, KubeServicePort } from "../kube.ts";
 import { spiffeId } from "./endpoint-traits.ts";
 import type { SelectableWorkload } from "./workload-entry.ts";
 
-/** What a service without an address of its own has instead. */
+/** The address of a service that has none of its own. */
 export const unspecifiedAddress = "0.0.0.0";
 
-/** What the conversion needs beside the Service object. */
+/** Inputs of the conversion beside the Service object. */
 export interface ServiceContext {
   readonly domain: string;
   readonly clusterId: string;
@@ -177,7 +177,7 @@ export interface PortTraits {
   readonly appProtocol?: string;
 }
 
-/** Which application protocol a Kubernetes Service port carries. Source: Istio's protocol selection page. */
+/** The application protocol that a Kubernetes Service port carries. Source: Istio's protocol selection page. */
 export function portProtocol({ port, name = "", protocol, appProtocol }: PortTraits): Protocol {
   if (protocol === "UDP") return "UDP";
   const standard = appProtocol === undefined ? undefined : standardProtocols.get(appProtocol);

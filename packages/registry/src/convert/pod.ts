@@ -1,4 +1,4 @@
-/** What an endpoint inherits from the pod behind it. */
+/** Properties that an endpoint inherits from the pod behind it. */
 import type { Labels } from "@flotilla/model";
 import type { KubeNode, KubePod } from "../kube.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type Workload,
 } from "./endpoint-traits.ts";
 
-/** What endpoints of a pod inherit from it: labels with its place, identity, network and locality. */
+/** Properties that endpoints of a pod inherit from it: labels with its place, identity, network and locality. */
 export function podWorkload(pod: KubePod, context: EndpointContext): Workload {
   const { metadata, spec = {}, status = {} } = pod;
   const own = metadata.labels ?? {};
@@ -42,7 +42,7 @@ function tlsMode(labels: Labels): string {
   return labels[tlsModeLabel] ?? "disabled";
 }
 
-/** Whether the pod has an address, is Ready, has not ended and is not being deleted. */
+/** True where the pod has an address, is Ready, has not ended and is not being deleted. */
 export function isPodReady({ metadata, status = {} }: KubePod): boolean {
   const { phase, podIP, podIPs = [] } = status;
   const isTerminal = phase === "Succeeded" || phase === "Failed";
@@ -67,8 +67,8 @@ export function nodeLocality(node: KubeNode | undefined): string {
 }
 
 /**
- * The name of what runs the pod, as users know it: a Deployment rather than its ReplicaSet, a CronJob
- * rather than one of its Jobs. Pods that nobody generated go by their own name.
+ * The name of the workload that runs the pod, in users' terms: a Deployment rather than its ReplicaSet, a CronJob rather than one of its
+ * Jobs. Pods that no object generated go by their own name.
  */
 export function workloadName({ metadata }: KubePod): string {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -1,6 +1,6 @@
 /**
- * The WorkloadEntry that a registered machine stands for, and what a machine says of a WorkloadEntry that somebody wrote for it.
- * Name, labels and annotations as Istio's auto-registration writes them.
+ * The WorkloadEntry that a registered machine stands for, and a machine's health report for a WorkloadEntry that a user wrote for it. Name,
+ * labels and annotations as Istio's auto-registration writes them.
  */
 import type { Config, RegisteredWorkload } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
@@ -19,7 +19,7 @@ export interface RegistrationRules {
   readonly trustDomain: string;
   /** Only the proven identity of the group's or entry's service account counts. */
   readonly validateIdentity: boolean;
-  /** What machines say of their health counts. */
+  /** Machines' reports of their health count. */
   readonly healthChecks: boolean;
 }
 
@@ -30,7 +30,7 @@ interface HealthCondition {
   readonly lastProbeTime: string;
 }
 
-/** Who writes the entries of registered machines to Kubernetes; others have names of their own there. */
+/** The controller that writes the entries of registered machines to Kubernetes; others have names of their own there. */
 export const registrationController = "flotilla";
 /** Names the instance of the control plane that a registered workload is connected to. */
 export const controllerAnnotation = "istio.io/workloadController";
@@ -49,7 +49,7 @@ export function registeredEntry(machine: RegisteredWorkload, group: Config, rule
   const labels = { ...template.labels, ...metadata.labels, ...own };
   const network = key.network || template.network;
   const health = rules.healthChecks ? machine.health : undefined;
-  // Without a probe a machine that says nothing is taken for healthy, and one that says something is believed.
+  // Without a probe a machine that reports nothing is taken for healthy, and a report is believed.
   const isChecked = rules.healthChecks && (probe !== undefined || health !== undefined);
   return {
     key: { kind: "WorkloadEntry", namespace: key.namespace, name: entryName(key.group, address, key.network) },
@@ -83,7 +83,7 @@ function connectionAnnotation({
     : { [disconnectedAnnotation]: new Date(disconnectedAtMs).toISOString() };
 }
 
-/** The entry with what its machine says of its own health; as it is when that says nothing or does not count. */
+/** The entry with its machine's report of its own health; unchanged without a report or where it does not count. */
 export function entryWithHealth(
   entry: Config,
   machine: RegisteredWorkload | undefined,
@@ -123,7 +123,7 @@ export function registrationRefusal(
   return identityRefusal(key.namespace, identities, template.serviceAccount, "the group's", rules);
 }
 
-/** Why what a machine says of an entry does not count; undefined when it does. */
+/** The reason for which a machine's report about an entry does not count; undefined when it does. */
 export function healthRefusal(
   machine: RegisteredWorkload,
   entry: Config | undefined,

@@ -17,7 +17,7 @@ export function serviceEntryEndpoints(entry: Config, hostname: string, context: 
   const inline = spec.endpoints ?? [];
   if (inline.length === 0 && spec.workloadSelector === undefined && byName.has(spec.resolution ?? "NONE")) {
     const workload = entryWorkload({}, name, namespace, context);
-    // The place and network of a name are unknown: labels that say otherwise would make subsets match.
+    // The place and network of a name are unknown: labels that claim otherwise would make subsets match.
     const common = {
       ...workload,
       labels: {},

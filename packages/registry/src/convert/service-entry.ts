@@ -12,7 +12,7 @@ import {
 import type { ServiceEntryPort, ServiceEntrySpec, ServiceEntryStatus } from "../kube.ts";
 import { isValidPort, trafficDistribution, unspecifiedAddress } from "./kubernetes-service.ts";
 
-/** What the conversion needs beside the ServiceEntry. */
+/** Inputs of the conversion beside the ServiceEntry. */
 export interface ServiceEntryContext {
   readonly namespaceAnnotations?: Readonly<Record<string, string>>;
   /** Services outside of the mesh get canonical-name labels. */
@@ -68,12 +68,12 @@ export function convertServiceEntry(entry: Config, context: ServiceEntryContext)
   }));
 }
 
-/** Whether callers connect to all addresses of a name at once. */
+/** True where callers connect to all addresses of a name at once. */
 function racesConnections({ annotations }: Config): boolean {
   return ownValue(annotations, "istio.io/connect-strategy")?.toUpperCase() === "RACE_FIRST_TCP_CONNECT";
 }
 
-/** Elsewhere the endpoints say it. */
+/** Elsewhere the endpoints have them. */
 function passthroughTargetPorts({ ports = [], resolution = "NONE" }: ServiceEntrySpec) {
   const targets = ports.flatMap(({ number, targetPort = 0 }) =>
     targetPort > 0 ? [[number, targetPort] as const] : [],

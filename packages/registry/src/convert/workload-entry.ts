@@ -54,7 +54,7 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
   };
 }
 
-/** What endpoints of a WorkloadEntry inherit from it. */
+/** Properties that endpoints of a WorkloadEntry inherit from it. */
 export function entryWorkload(
   spec: WorkloadEntrySpec,
   name: string,
@@ -62,7 +62,7 @@ export function entryWorkload(
   context: EndpointContext,
 ): Workload {
   const own = spec.labels ?? {};
-  // Neither labels nor address ranges name the network of a machine, as in istiod: a machine says so itself.
+  // Neither labels nor address ranges name the network of a machine, as in istiod: the machine reports it itself.
   const network = spec.network ?? "";
   const locality = spec.locality || localityOfLabel(own[localityLabel]);
   return {
@@ -78,7 +78,7 @@ export function entryWorkload(
   };
 }
 
-/** Whether the address is that of a Unix domain socket, `unix://PATH`. */
+/** True where the address is that of a Unix domain socket, `unix://PATH`. */
 export function isUnixAddress(address: string): boolean {
   return address.startsWith("unix://");
 }

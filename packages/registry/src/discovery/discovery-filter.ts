@@ -39,7 +39,7 @@ export class DiscoveryFilter {
         if (this.isInView(namespace)) passed.push(input);
       }
     }
-    // What is put again or taken away is of the types that came in before.
+    // Repeated and removed inputs are of the types that came in before.
     return passed as readonly RegistryInput[] as readonly Input[];
   }
 

@@ -1,7 +1,7 @@
-/** What is wrong with a service of a registry file: the first thing, with its field. */
+/** Checks a service of a registry file: reports the first problem, with its field. */
 import { isIpAddress, isUnsupported, ownValue, parseCidr, parseProtocol } from "@flotilla/model";
 
-/** What is wrong with a service: the field and a reason that completes its sentence. */
+/** A problem with a service: the field and a reason that completes its sentence. */
 export interface FileFinding {
   readonly field: string;
   readonly reason: string;

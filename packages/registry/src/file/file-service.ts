@@ -1,4 +1,4 @@
-/** A service of a registry file: the short form of what a ServiceEntry with endpoints says. */
+/** A service of a registry file: the short form of a ServiceEntry with endpoints. */
 import type { Config, Endpoint, EndpointHealth, Service } from "@flotilla/model";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { convertServiceEntry } from "../convert/service-entry.ts";

@@ -73,7 +73,7 @@ test("a service of the file is one of the mesh, with its endpoints", () => {
   );
 });
 
-test("what leaves the file goes, what is equal says nothing, and names are resolved by proxies", () => {
+test("services removed from the file are deleted, equal ones publish nothing, and names are resolved by proxies", () => {
   const one = registry();
   one.apply([file(ledger, plain)]);
   assert.deepEqual(one.apply([file({ ...ledger }, plain)]).changes, []);

@@ -72,7 +72,7 @@ test("addresses of other entries are avoided, given in their spec, in a range of
   }
 });
 
-test("who does not want an address gets none", () => {
+test("services that opt out get no address", () => {
   const one = new Registry(settings);
   one.apply([
     entry("labelled", {}, { "networking.istio.io/enable-autoallocate-ip": "false" }),

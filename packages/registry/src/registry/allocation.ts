@@ -1,4 +1,4 @@
-/** Which addresses the services of ServiceEntries get that have none. */
+/** Allocates addresses for services of ServiceEntries that have none. */
 import { compareText, rangeBits, type Service } from "@flotilla/model";
 import { AddressPool, type Allocated, addressRange } from "../convert/address-pool.ts";
 import { hashedAddresses } from "../convert/hashed-addresses.ts";
@@ -29,7 +29,7 @@ export class Allocation {
     if (autoAllocatedIpv4 !== undefined) this.#pool?.remember(`${namespace}|${hostname}`, autoAllocatedIpv4);
   }
 
-  /** Those whose status has addresses keep them, and some do not want any; istiod hashes addresses for all alike. */
+  /** Those whose status has addresses keep them, and some opt out; istiod hashes addresses for all alike. */
   wants(service: Service): boolean {
     if (!wantsAddress(service)) return false;
     if (this.#pool === undefined) return true;
@@ -96,7 +96,7 @@ function covers(addresses: readonly string[]): (address: string) => boolean {
   };
 }
 
-/** What users and other controllers have given to a service. */
+/** Addresses that users and other controllers have given to a service. */
 function fixedAddresses(service: Service): readonly string[] {
   const { defaultAddress, addresses = [], autoAllocatedIpv4, autoAllocatedIpv6 } = service;
   return [defaultAddress, ...addresses, autoAllocatedIpv4, autoAllocatedIpv6].filter(

@@ -45,7 +45,7 @@ export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
   return ownValue(registryKinds, kind) === apiGroup(apiVersion);
 }
 
-/** What is known, and what has to be computed again. */
+/** The present objects, and the results that have to be computed again. */
 export interface Intake {
   readonly objects: Objects;
   readonly dirty: Dirty;

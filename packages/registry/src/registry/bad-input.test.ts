@@ -1,4 +1,4 @@
-/** What is wrong with one object is said of it, with its field, and what stands beside it goes on. */
+/** A problem with one object is reported for it, with its field, and the objects beside it go on. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@flotilla/model";

@@ -53,7 +53,7 @@ export class ClusterImports {
     );
   }
 
-  /** All that the registry of a cluster has to know. */
+  /** All imports that the registry of a cluster needs. */
   all(cluster: string): readonly ConfigChange[] {
     return [...this.#known.keys()].map((text) => this.#changeOf(cluster, text));
   }

@@ -174,7 +174,7 @@ test("a cluster imports what only another has, also one that comes later", () =>
   assert.deepEqual(clusterSetAddresses(all), {});
 });
 
-test("what a cluster imports does not depend on what came first of those that come in one group", () => {
+test("imports of a cluster do not depend on the order within one group", () => {
   const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
   all.apply([
     ...of("east", serviceImport("243.0.0.1"), gone("ServiceImport", "a")),
@@ -184,7 +184,7 @@ test("what a cluster imports does not depend on what came first of those that co
   assert.deepEqual(clusterSetEndpoints(all), ["Kubernetes/east"]);
 });
 
-test("what the first object of a cluster imports is passed on", () => {
+test("imports of a cluster's first object are published", () => {
   const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
   all.apply([put(service("a")), put(pod("p", "10.3.0.1")), put(slice("s", "a", { p: "10.3.0.1" }))]);
   const { changes } = all.apply(of("east", serviceImport("243.0.0.1")));
@@ -221,7 +221,7 @@ test("Gateways of other clusters that name addresses are ways into their network
           : [],
       )
       .sort();
-  // The own cluster's is configuration, which says so itself.
+  // The own cluster's Gateway is configuration and names its cluster itself.
   all.apply([gateway(15443), ...of("east", gateway(15443, 15444))]);
   const way = (port: number) => `Kubernetes/east ~ {"east":["192.0.2.2"]} ${port}`;
   assert.deepEqual(ways(), [way(15443), way(15444)]);

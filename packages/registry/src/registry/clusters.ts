@@ -102,7 +102,7 @@ export class ClusterRegistries {
     return this.#own.machineRecords();
   }
 
-  /** By cluster: the Services that callers of others may know of, which are those that no rule keeps within their cluster. */
+  /** By cluster: the Services that callers of others may see, which are those that no rule keeps within their cluster. */
   exportable(): ReadonlyMap<string, readonly KubeObject[]> {
     const rules = this.#localRules();
     const isExportable = ({ metadata: { name, namespace = "" } }: KubeObject) =>
@@ -127,7 +127,7 @@ export class ClusterRegistries {
     if (known !== undefined) return known.apply(inputs);
     const registry = new Registry({ ...this.#settings, clusterId: cluster }, "other", (name) => this.#serviceOf(name));
     this.#others.set(cluster, registry);
-    // What holds for all may make something of a cluster that has nothing of its own.
+    // Inputs common to all may give endpoints to a cluster that has nothing of its own.
     return registry.apply([...this.#common.values(), ...this.#imports.all(cluster), ...inputs]);
   }
 
@@ -147,7 +147,7 @@ export class ClusterRegistries {
     return [this.#settings.clusterId, ...this.#others.keys()];
   }
 
-  /** As the mesh knows it: of the own cluster before that of the others. */
+  /** The mesh-wide Service: of the own cluster before that of the others. */
   #serviceOf(name: ObjectName): Service | undefined {
     const others = [...this.#others].sort(([a], [b]) => compareText(a, b)).map(([, registry]) => registry);
     for (const registry of [this.#own, ...others]) {

@@ -69,7 +69,7 @@ export class ConsulSide {
     for (const [text, { key }] of this.#known) dirty.consul.set(text, key);
   }
 
-  /** What to publish of a service: one value for each of its hosts. */
+  /** Values to publish of a service: one for each of its hosts. */
   values(text: string, key: ConsulServiceKey, context: EndpointContext): readonly ConsulValue[] {
     const { instances } = this.#known.get(text) ?? { instances: [] };
     const { everywhere, here } = consulHosts(key);

@@ -1,6 +1,6 @@
 /**
- * What is wrong with objects that services and endpoints are made from; everything else about them goes on.
- * What two services claim both: an address, or a port of a host. The first keeps it, and the other is reported.
+ * Problems with objects that services and endpoints are made from; everything else about them goes on. Conflicts of two services over an
+ * address, or a port of a host: the first keeps it, and the other is reported.
  */
 import { type Config, compareText, isHttp, isIpAddress, parseCidr, type Service } from "@flotilla/model";
 import { isValidPort, unspecifiedAddress } from "../convert/kubernetes-service.ts";
@@ -146,7 +146,7 @@ function sharedAddresses(services: readonly Service[]): readonly RegistryProblem
       for (const { number, protocol } of service.ports) {
         const owner = ofPorts.get(`${address}|${number}`);
         if (owner === undefined) ofPorts.set(`${address}|${number}`, service);
-        // HTTP says which host it means.
+        // HTTP requests name their host.
         else if (owner.hostname !== service.hostname && !(isHttp(protocol) && isHttpAt(owner, number)))
           say(service, "spec.addresses", `port ${number} of ${address}`, owner);
       }

@@ -1,6 +1,6 @@
 /**
- * What the registry has said so far: turns the current value of a key into a change, or into none.
- * What a change leads to, gathered while it is computed: only what differs from what was said before.
+ * Published state of the registry: turns the current value of a key into a change, or into none. Gathers the results of a change while it
+ * is computed: only differences from the state published before.
  */
 import {
   type Endpoint,

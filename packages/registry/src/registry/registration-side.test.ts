@@ -148,7 +148,7 @@ function standsFor(name: string, over: Partial<RegisteredWorkload> = {}): Regist
   return { ...base, key: { ...base.key, group: "" }, entry: name };
 }
 
-test("what a machine says of its health is said of the WorkloadEntry it stands for, while it is connected", () => {
+test("the health that a machine reports holds for its WorkloadEntry while it is connected", () => {
   const one = registry();
   one.apply([entry, put(standsFor("by-hand"))]);
   assert.match(one.problems()[0]?.reason ?? "", /no such WorkloadEntry/);

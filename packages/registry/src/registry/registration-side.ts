@@ -1,4 +1,4 @@
-/** Machines that are connected now: which WorkloadEntries stand for them, and what they say of those that somebody wrote. */
+/** Machines that are connected now: the WorkloadEntries that stand for them, and their reports for those that users wrote. */
 import {
   type Config,
   compareText,
@@ -34,7 +34,7 @@ export interface RegisteredEntry {
   readonly entry: Config | undefined;
 }
 
-/** What Kubernetes should show of machines. */
+/** Records of machines for Kubernetes. */
 export interface RegistrationRecords {
   /** Entries of registered machines, under names of their own. */
   readonly registered: readonly Config[];
@@ -58,7 +58,7 @@ export class RegistrationSide {
     this.#settings = settings;
   }
 
-  /** What another trust domain changes. */
+  /** Returns the entries that another trust domain changes. */
   applyTrustDomain(trustDomain: string): readonly RegisteredEntry[] {
     this.#trustDomain = trustDomain;
     return this.#machines().flatMap((machine) => this.#entriesOf(machine.key, machine));
@@ -105,7 +105,7 @@ export class RegistrationSide {
       const entry = this.#registration(machine);
       if (entry === undefined) continue;
       const { namespace, name } = entry.key;
-      // Two machines of one address and group: the second gets a name of its own. What istiod registered is taken over.
+      // Two machines of one address and group: the second gets a name of its own. Entries that istiod registered are taken over.
       const text = objectName.write(entry.key);
       const other = this.#written.get(text);
       const isTaken = registered.has(text) || (other !== undefined && !isRegistrationOf(other, machine));

@@ -1,4 +1,4 @@
-/** What the registry is fed with. */
+/** Inputs of the registry. */
 import type { ConfigChange, ConfigKey, KubeObject } from "@flotilla/model";
 import type { ConsulChange } from "../consul.ts";
 import type { FileChange } from "../file/file-service.ts";

@@ -43,7 +43,7 @@ test("an endpoint waits for its pod, and the wait is reported", () => {
   assert.deepEqual(one.problems(), []);
 });
 
-test("what changes nothing says nothing", () => {
+test("an event without a change publishes nothing", () => {
   const one = registry();
   one.apply([service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" })].map(put));
   const annotated = service("a");

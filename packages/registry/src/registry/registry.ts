@@ -1,6 +1,6 @@
 /**
- * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
- * and says only what differs from what was said before.
+ * Objects in, services and endpoints out. A change of an object recomputes only its dependents, and only differences from the state
+ * published before are published.
  */
 import type { KindReadBy } from "@flotilla/kinds";
 import {
@@ -136,7 +136,7 @@ export class Registry {
     return this.#recompute(dirty);
   }
 
-  /** What Kubernetes should show of the machines that are connected. */
+  /** Records for Kubernetes of the machines that are connected. */
   machineRecords(): RegistrationRecords {
     return this.#machines.records();
   }
@@ -151,7 +151,7 @@ export class Registry {
     ];
   }
 
-  /** What discoverySelectors leave of Kubernetes' objects; who publishes configuration has left out its own. */
+  /** Applies discoverySelectors to Kubernetes' objects; the publisher of configuration has left out its own. */
   #inView(inputs: readonly RegistryInput[]): readonly RegistryInput[] {
     return inputs.flatMap((input) =>
       input.type === "config" && input.key.kind !== "MeshConfig" ? [input] : this.#discovery.apply([input]),

@@ -20,7 +20,7 @@ export const introspectionSettings = {
     env: "INTROSPECTION_HOST",
     default: "localhost",
     sentence:
-      "Address of the introspection pages: log levels, settings, memory, profiles. They ask nobody who they are.",
+      "Address of the introspection pages: log levels, settings, memory, profiles. Callers are not authenticated.",
   }),
   introspectionPort: port({
     env: "INTROSPECTION_PORT",

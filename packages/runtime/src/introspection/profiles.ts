@@ -33,7 +33,7 @@ async function cpu(session: Session, forMs: number, stop: AbortSignal): Promise<
   return (await session.post("Profiler.stop")).profile;
 }
 
-/** What was allocated meanwhile and is still in use. */
+/** Memory that was allocated meanwhile and is still in use. */
 async function heap(session: Session, forMs: number, stop: AbortSignal): Promise<unknown> {
   await session.post("HeapProfiler.enable");
   await session.post("HeapProfiler.startSampling", { samplingInterval });

@@ -15,7 +15,7 @@ export interface Setting<T> {
   readonly alias?: string;
   readonly default: T;
   readonly sentence: string;
-  /** What values are allowed, for the documentation. */
+  /** The allowed values, for the documentation. */
   readonly bounds: string;
   /** Its value never stands in a message. */
   readonly secret?: boolean;
@@ -25,7 +25,7 @@ export interface Setting<T> {
   show?(value: T): string;
 }
 
-/** What a kind of setting takes as options. */
+/** Options of a kind of setting. */
 export interface SettingOptions<T> {
   readonly env: string;
   readonly alias?: string;

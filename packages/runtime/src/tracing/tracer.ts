@@ -88,7 +88,7 @@ export function createTracer(options: TracerOptions): (Tracer & { run(stop: Abor
         await delay(gatherMs, stop);
         while (waiting.length > 0 && !stop.aborted) await send();
       }
-      // What is left is tried once.
+      // The remaining spans get one attempt.
       await send();
     },
   };

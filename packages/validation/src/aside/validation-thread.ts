@@ -24,7 +24,7 @@ export interface LargeObject {
   readonly json: string | Uint8Array;
   /** Where in it the object is: the names of the fields that lead there. */
   readonly at?: readonly string[];
-  /** As it was parsed, for what the thread does not know of it: whether the mesh serves it. */
+  /** As it was parsed, to decide if the mesh serves it, which the thread cannot. */
   readonly object: JsonObject;
 }
 
@@ -35,7 +35,7 @@ export interface ThreadOptions {
   readonly timeLimitMs?: number;
 }
 
-/** What the thread is sent: the text, and what it cannot ask for. */
+/** The message to the thread: the text, and answers that it cannot ask for. */
 export interface ThreadTask {
   readonly json: string | Uint8Array;
   readonly at: readonly string[];
@@ -115,7 +115,7 @@ function refusal(reason: string): readonly Problem[] {
   return [{ field: "", reason: `the object ${reason}`, severity: "error" }];
 }
 
-/** What the mesh serves is known to the main thread only. */
+/** Only the main thread has the list of kinds that the mesh serves. */
 function servedAs(
   { metadata, spec }: JsonObject,
   { gatewayRole, isServedIngress }: ServedKinds,

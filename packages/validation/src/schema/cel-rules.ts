@@ -21,7 +21,7 @@ export class CelRules {
     if (value === null || value === undefined || !this.#hasRules(schema)) return [];
     const rules = schema["x-kubernetes-validations"] ?? [];
     const self = rules.length === 0 ? undefined : celValue(schema, value);
-    // A rule that compares with the object's last version says nothing about a version alone.
+    // A rule that compares with the object's last version does not apply to a version alone.
     const own = rules
       .filter(({ rule }) => !/\boldSelf\b/.test(rule))
       .flatMap((rule) => this.#evaluate(rule, self, value, path));
@@ -66,7 +66,7 @@ export class CelRules {
     return program;
   }
 
-  /** Whether there is a rule anywhere below: most of a schema has none, and need not be walked. */
+  /** True where there is a rule anywhere below: most of a schema has none, and need not be walked. */
   #hasRules(schema: Schema): boolean {
     const known = this.#withRules.get(schema);
     if (known !== undefined) return known;
@@ -109,7 +109,7 @@ function failureText(error: unknown): string {
   return text;
 }
 
-/** What `url(text)` gives; a class, because CEL distinguishes types by it. */
+/** Result of `url(text)`; a class, because CEL distinguishes types by it. */
 class CelUrl {
   readonly parts: UrlParts;
 

@@ -98,7 +98,7 @@ function combined(schema: Schema, kind: string, path: string): JsonObject {
   return { ...Object.fromEntries(lists), ...(schema.not === undefined ? {} : { not: branch(schema.not) }) };
 }
 
-/** What the API server's rules and our own say of a field. */
+/** Describes a field by the API server's rules and our own. */
 function describe(schema: Schema, kind: string, path: string): string {
   const rules = (schema["x-kubernetes-validations"] ?? []).map(({ message, rule }) => message ?? rule);
   const notes = fieldNotes.get(`${kind}.${path}`) ?? [];

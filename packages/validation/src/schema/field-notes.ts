@@ -1,4 +1,4 @@
-/** What validation asks of fields beyond their schema, for those who write them: shown by editors. */
+/** Requirements of validation beyond the fields' schema, for their authors: shown by editors. */
 
 const duration = "A duration of whole milliseconds, at least 1ms: 1.5s, 10m, 24h";
 const wildcard = "A host name; the first label may be *";
@@ -269,7 +269,7 @@ export const fieldNotes: ReadonlyMap<string, readonly string[]> = new Map(
   ),
 );
 
-/** Whether a rule about a field is described there, or one level above. @param path with indexes, as validation reports it */
+/** True where a rule about a field is described there, or one level above. @param path with indexes, as validation reports it */
 export function isDescribed(kind: string, path: string): boolean {
   const field = path.replaceAll(/\[[^[\]]*\]/g, "");
   const above = field.slice(0, field.lastIndexOf("."));

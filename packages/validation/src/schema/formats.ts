@@ -1,6 +1,6 @@
 /** The formats of a schema that the API server enforces; it takes any value for others. */
 
-/** What is wrong, in the API server's words; undefined when the value has the format. */
+/** The problem, in the API server's words; undefined when the value has the format. */
 export function formatProblem(format: string, value: string | number): string | undefined {
   if (typeof value === "number") {
     const range = Object.hasOwn(ranges, format) ? ranges[format] : undefined;

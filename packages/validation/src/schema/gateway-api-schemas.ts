@@ -1,7 +1,7 @@
 /**
- * What the API server demands of the Gateway API's kinds beside routes, and of Ingresses, so that files and the API of config-controller are
- * judged before a cluster sees them. Written by hand from the kinds' documentation: every field that a version has had, with the bounds that
- * all of them share. Fields that are not here have no effect.
+ * The API server's schemas of the Gateway API's kinds beside routes, and of Ingresses, so that objects of files and of config-controller's
+ * API are validated before a cluster sees them. Written by hand from the kinds' documentation: every field that a version has had, with the
+ * bounds that all of them share. Fields that are not here have no effect.
  */
 import type { Schema } from "./schema.ts";
 import {

@@ -1,7 +1,7 @@
 /**
- * URLs as Go's net/url reads them, which is what the API server and Istio judge by: more is a URL there than by the WHATWG
- * standard (`foo/bar` has a path and no scheme), and other things are refused. CEL's `isURL` wants what
- * `url.ParseRequestURI` takes: an absolute URI or an absolute path.
+ * URLs as Go's net/url reads them, which the API server and Istio judge by: more is a URL there than by the WHATWG standard (`foo/bar` has
+ * a path and no scheme), and other things are refused. CEL's `isURL` accepts the input of `url.ParseRequestURI`: an absolute URI or an
+ * absolute path.
  */
 
 export interface UrlParts {

@@ -1,6 +1,6 @@
 /**
- * A value against a structural schema, with the meaning and the words of the Kubernetes API server, so that whoever
- * searches for a message finds what others wrote about it. CEL rules and list types are checked apart.
+ * Validates a value against a structural schema, with the meaning and the words of the Kubernetes API server, so that a search for a
+ * message finds the texts of others about it. CEL rules and list types are checked apart.
  */
 import { isObject } from "@flotilla/model";
 import { RE2JS } from "re2js";

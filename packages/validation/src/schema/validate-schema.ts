@@ -57,7 +57,7 @@ function schemaOf({ apiVersion, kind }: JsonObject): FoundSchema | undefined {
 
 function validate(schema: Schema, object: JsonObject, options: SchemaOptions, rules: CelRules): readonly Problem[] {
   const { unknownFields: unknown = "Strict", dropNulls = true } = options;
-  // Of these the schema says nothing: every kind has them.
+  // The schema does not define these: every kind has them.
   const { apiVersion: _, kind: __, metadata: ___, ...own } = object;
   const strays = unknown === "Ignore" ? [] : unknownFields(schema, own);
   const value = dropNulls ? withoutNulls(schema, own) : own;
@@ -81,8 +81,8 @@ function sorted(findings: readonly Finding[]): readonly Finding[] {
 }
 
 /**
- * Fields that the schema does not have: the API server drops them, and whoever wrote them meant something by them. Paths of
- * all unknown fields.
+ * Fields that the schema does not have: the API server drops them, although their author meant something by them. Paths of all unknown
+ * fields.
  */
 function unknownFields(schema: Schema, value: unknown, path = ""): readonly string[] {
   if (Array.isArray(value)) {

@@ -26,7 +26,7 @@ const attributes: ReadonlyMap<string, ValueCheck> = new Map<string, ValueCheck>(
 /** Attributes of maps, which a key follows in brackets. */
 const maps = ["request.headers", "request.auth.claims", "experimental.envoy.filters."];
 
-/** What a key of an earlier API is written as now. */
+/** The present form of keys of an earlier API. */
 const replaced: ReadonlyMap<string, string> = new Map([
   ["destination.namespace", "the policy's own namespace"],
   ["destination.name", "the policy's selector"],

@@ -155,7 +155,7 @@ function customRuleProblems(rule: Field): readonly Problem[] {
 
 const connectionFields = withNegated(["principals", "namespaces", "ipBlocks", "remoteIpBlocks", "serviceAccounts"]);
 
-/** Whether connections without HTTP can be distinguished by a rule; of those that cannot, a denial hits all. */
+/** True where a rule can distinguish connections without HTTP; where it cannot, a denial hits all. */
 function namesConnections(rule: Field): boolean {
   const sources = items(rule, "from").map((from) => field(from, "source"));
   const operations = items(rule, "to").map((to) => field(to, "operation"));

@@ -57,7 +57,7 @@ function policyProblems(policy: Field, namespace: string): readonly Problem[] {
   ];
 }
 
-/** What is set for all ports and for one alike. */
+/** Settings that are alike for all ports and for one. */
 function settingsProblems(settings: Field, namespace: string): readonly Problem[] {
   const detection = field(settings, "outlierDetection");
   return [

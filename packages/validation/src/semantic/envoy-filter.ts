@@ -19,7 +19,7 @@ export type PatchValueCheck = (
   value: unknown,
 ) => { readonly reason: string; readonly isFault: boolean } | undefined;
 
-/** What Envoy's types say about the values of an EnvoyFilter that has no other faults. */
+/** Problems that Envoy's types report about the values of an EnvoyFilter that has no other faults. */
 export function patchValueProblems(spec: Field, check: PatchValueCheck): readonly Problem[] {
   return patchesOfProxies(spec).flatMap((member) => {
     const value = fieldAt(member, "patch", "value");
@@ -154,7 +154,7 @@ function oldNameProblems(name: Field): readonly Problem[] {
   return warnIf(now !== undefined, name, `is an old name, write ${now}`);
 }
 
-/** Whether a type of the API's second version is named anywhere; walks without recursion, since values may be deep. */
+/** True where a type of the API's second version is named anywhere; walks without recursion, since values may be deep. */
 function namesOldType(value: unknown): boolean {
   const open: unknown[] = [value];
   while (open.length > 0) {

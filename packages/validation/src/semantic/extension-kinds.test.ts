@@ -105,7 +105,7 @@ describeRules("telemetry.istio.io/v1", "Telemetry", [
     logFilter('a || [has(request.headers["a"])]'),
     /has\(\) takes a field/,
   ],
-  // What the parser does not know is CEL all the same.
+  // Syntax that the parser does not support is CEL all the same.
   ["… messages pass", logFilter("a == google.protobuf.Duration{seconds: 1}"), logFilter("{a"), /no CEL/],
   ["… names between backticks pass", logFilter("request.`a-b` > .5"), logFilter("a b"), /no CEL/],
   ["… of bounded depth", logFilter("((a))"), logFilter("(".repeat(50_000)), /no CEL/],

@@ -1,4 +1,4 @@
-/** What the Gateway API says of back ends and references: BackendTLSPolicies, XBackendTrafficPolicies, ReferenceGrants, InferencePools. */
+/** Rules of the Gateway API for back ends and references: BackendTLSPolicies, XBackendTrafficPolicies, ReferenceGrants, InferencePools. */
 import type { Problem } from "../problem.ts";
 import { type Field, field, fieldAt, isSet, items, refuseIf, repeated, textOf, warnIf } from "./shared/field.ts";
 import { quoted } from "./shared/names.ts";

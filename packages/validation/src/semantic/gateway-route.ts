@@ -110,7 +110,7 @@ function modifierProblems(modifier: Field): readonly Problem[] {
 type Shape = "text" | "integer" | "boolean" | { readonly list: Shape } | { readonly fields: Fields };
 type Fields = Readonly<Record<string, Shape>>;
 
-/** Whether plain data has the form that its readers count on, for kinds whose schema is not at hand. */
+/** Checks that plain data has the form that its readers rely on, for kinds whose schema is not at hand. */
 function shapeProblems(value: unknown, shape: Shape, path: string): readonly Problem[] {
   if (value === undefined || value === null) return [];
   if (shape === "text") return typeof value === "string" ? [] : [refuse(path, "must be a string")];

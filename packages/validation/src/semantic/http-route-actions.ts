@@ -1,4 +1,4 @@
-/** What HTTP routes do besides leading somewhere: faults, rewrites, redirects and direct responses. */
+/** Actions of HTTP routes besides forwarding: faults, rewrites, redirects and direct responses. */
 import type { Problem } from "../problem.ts";
 import { type Field, field, isSet, items, numberOf, refuseIf, textOf, warnIf } from "./shared/field.ts";
 import { lineProblems } from "./shared/http-headers.ts";
@@ -41,7 +41,7 @@ function abortProblems(abort: Field): readonly Problem[] {
   ];
 }
 
-/** Of the answer's statuses Envoy knows 200 to 599. */
+/** Of the answer's statuses Envoy supports 200 to 599. */
 function statusProblems(status: Field): readonly Problem[] {
   const number = numberOf(status);
   return refuseIf(number < 200 || number > 599, status, `HTTP status ${number} is not in range 200-599`);

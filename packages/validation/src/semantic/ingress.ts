@@ -95,7 +95,7 @@ function backendProblems(backend: Field): readonly Problem[] {
   ];
 }
 
-/** What the mesh does otherwise than the Ingress says, or not at all. */
+/** Reports fields of an Ingress that the mesh follows differently, or not at all. */
 function unfollowedProblems(spec: Field, metadata: Field): readonly Problem[] {
   const rules = items(spec, "rules");
   return [

@@ -49,7 +49,7 @@ function listenersProblems(spec: Field, role: GatewayRole | undefined): readonly
   ]);
 }
 
-/** What the API server refuses by rules that span several fields. */
+/** Reports listeners that the API server refuses by rules that span several fields. */
 function formProblems(listener: Field): readonly Problem[] {
   const protocol = textOf(field(listener, "protocol"));
   const tls = field(listener, "tls");

@@ -51,7 +51,7 @@ function trustDomainProblems(domain: Field): readonly Problem[] {
   return refuseIf(!own.every(isDnsLabel), domain, `${quoted(textOf(domain))} is no trust domain such as cluster.local`);
 }
 
-/** Groups of keys that Envoy's TLS library knows. */
+/** Groups of keys that Envoy's TLS library supports. */
 const curves = ["P-224", "P-256", "P-384", "P-521", "X25519", "X25519Kyber768Draft00", "X25519MLKEM768", ""];
 
 function curveProblems(mesh: Field): readonly Problem[] {

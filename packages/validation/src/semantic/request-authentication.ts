@@ -63,7 +63,7 @@ function keysProblems(keys: Field): readonly Problem[] {
   });
 }
 
-/** What keys of a type have at least (RFC 7518, RFC 8037). */
+/** Fields that keys of a type have at least (RFC 7518, RFC 8037). */
 const keyFields: ReadonlyMap<string, readonly string[]> = new Map([
   ["RSA", ["n", "e"]],
   ["EC", ["crv", "x", "y"]],

@@ -76,7 +76,7 @@ function ingressProblems(listener: Field): readonly Problem[] {
   ];
 }
 
-/** What ports of both directions have; the name may be left out. */
+/** Checks of ports of both directions; the name may be left out. */
 function portOfListenerProblems(port: Field): readonly Problem[] {
   const name = field(port, "name");
   const target = field(port, "targetPort");
@@ -197,7 +197,7 @@ function egressHostProblems(listener: Field, own: string): readonly Problem[] {
   ];
 }
 
-/** Whether a namespace's hosts were imported before, and remembers that they are now. */
+/** True where a namespace's hosts were imported before; remembers that they are now. */
 function isSeen(seen: Map<string, Set<string>>, namespace: string, name: string): boolean {
   const names = seen.get(namespace) ?? new Set<string>();
   const before = name === "*" ? names.size > 0 : names.has(name) || names.has("*");

@@ -33,7 +33,7 @@ function providerProblems(part: Field): readonly Problem[] {
     .flatMap((name) => refuseIf(textOf(name) === "", name, "must not be empty"));
 }
 
-/** What a tag's value is taken from, and the field that must not be empty there. */
+/** The source of a tag's value, and the field that must not be empty there. */
 const tagSources: readonly (readonly [source: string, needed: string])[] = [
   ["literal", "value"],
   ["header", "name"],
@@ -68,7 +68,8 @@ function logFilterProblems(logging: Field): readonly Problem[] {
   return refuseIf(problem !== undefined, expression, `is no CEL expression: ${problem}`);
 }
 
-// What is CEL but unknown to the parser: names between backticks, messages (`T{…}`), `.5`, raw bytes as `br"…"`. Such expressions are not judged.
+// CEL syntax unknown to the parser: names between backticks, messages (`T{…}`), `.5`, raw bytes as `br"…"`. Such expressions are not
+// judged.
 const unknownToParser = /`|[\w)\]]\s*\{|(?:^|[^\w)\]])\.\d|\bbr["']/i;
 
 /**

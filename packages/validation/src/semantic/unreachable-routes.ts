@@ -34,7 +34,7 @@ function unmet(match: Field, reason: string): readonly Problem[] {
   return warnIf(true, match, reason).map((problem) => ({ ...problem, rule: "unmet-match" }));
 }
 
-/** Whether an earlier match takes what this one matches, and remembers this one. */
+/** Reports a match whose requests an earlier match takes, and remembers this one. */
 function takenProblems(
   match: Field,
   seen: Map<string, Field>,
@@ -86,7 +86,7 @@ function matchText({ value }: Field): string {
 
 const prefixOf = (match: Field) => textOf(field(field(match, "uri"), "prefix"));
 
-/** Whether every request of one match with a prefix is also one of an earlier match: equal in all but the longer prefix. */
+/** True where every request of one match with a prefix is also one of an earlier match: equal in all but the longer prefix. */
 function covers(earlier: Field, later: Field): boolean {
   if (numberOf(field(earlier, "port")) !== numberOf(field(later, "port"))) return false;
   const method = (match: Field) => textMatch(field(match, "method")) || "exact:GET";

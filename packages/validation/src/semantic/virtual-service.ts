@@ -1,4 +1,4 @@
-/** VirtualServices: hosts, gateways, and the routes of each protocol. What Envoy refuses of one route it refuses of all. */
+/** VirtualServices: hosts, gateways, and the routes of each protocol. If Envoy refuses one route, it refuses all. */
 import { isIpAddress } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { httpRouteProblems } from "./http-route.ts";
@@ -136,7 +136,7 @@ function serverNameProblems(host: Field, scope: RouteScope): readonly Problem[] 
   return refuseIf(!isCovered, host, `${quoted(text)} is none of the VirtualService's hosts, nor covered by one`);
 }
 
-/** What matches of TLS and TCP have alike. */
+/** Fields that matches of TLS and TCP share. */
 function connectionMatchProblems(match: Field): readonly Problem[] {
   const port = field(match, "port");
   return [

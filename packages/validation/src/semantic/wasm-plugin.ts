@@ -56,7 +56,7 @@ function environmentProblems(machine: Field): readonly Problem[] {
   ];
 }
 
-/** Which traffic passes a plugin. */
+/** Traffic that passes a plugin. */
 export function trafficMatchProblems(spec: Field): readonly Problem[] {
   const ports = items(spec, "match").flatMap((match) => items(match, "ports"));
   return ports

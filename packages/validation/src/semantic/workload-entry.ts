@@ -9,7 +9,7 @@ export function validateWorkloadEntry(spec: Field): readonly Problem[] {
   return workloadProblems(spec, "host or address");
 }
 
-/** What an endpoint may be named by. Where it is found by DNS, sockets and empty addresses make no sense. */
+/** Forms of an endpoint's address. Where it is found by DNS, sockets and empty addresses make no sense. */
 export type AddressForm = "host or address" | "address" | "resolved";
 
 /** `ports` are those of the service, where one is known. */

@@ -1,6 +1,6 @@
 /**
- * A client's side of the protocol, in both forms, without a transport: subscriptions and responses go in,
- * requests come out. What it holds survives the stream, and is shown to the next one.
+ * A client's side of the protocol, in both forms, without a transport: subscriptions and responses go in, requests come out. Its resources
+ * survive the stream, and are shown to the next one.
  */
 import type { Form } from "../plan.ts";
 import type { ClientRequest, RequestError } from "../request.ts";
@@ -49,7 +49,7 @@ export class ClientState {
     this.#options = options;
   }
 
-  /** What the client has of a type, by name. */
+  /** The client's resources of a type, by name. */
   held(typeUrl: string): ReadonlyMap<string, ReceivedResource> {
     return this.#types.get(typeUrl)?.held ?? new Map();
   }
@@ -69,7 +69,7 @@ export class ClientState {
     return { typeUrl, nonce: "", error: undefined, subscribe: names ?? ["*"], unsubscribe: [], held: new Map() };
   }
 
-  /** What is given up is forgotten at once. */
+  /** Unsubscribed resources are dropped at once. */
   unsubscribe(typeUrl: string, names: readonly string[]): ClientRequest {
     const view = this.#view(typeUrl);
     view.hasGivenUp = true;
@@ -143,7 +143,7 @@ export class ClientState {
   #firstDelta(typeUrl: string, { wildcard, names, held }: TypeView): ClientRequest {
     const versions = new Map([...held].map(([name, { version }]) => [name, { version }]));
     const subscribe = wildcard ? ["*", ...names] : [...names];
-    // Wanting nothing has to be said, as an empty first subscription means everything.
+    // A subscription to nothing is sent explicitly, as an empty first subscription means everything.
     const isNothing = subscribe.length === 0;
     return {
       typeUrl,

@@ -18,7 +18,7 @@ export function routeNames(listeners: readonly JsonObject[]): readonly string[] 
   });
 }
 
-/** Whether a listener has its routes sent host by host, which is asked for as a whole. */
+/** True where a listener has its routes sent host by host; those are requested as a whole. */
 export function hasScopedRoutes(listeners: readonly JsonObject[]): boolean {
   let found = false;
   walk(listeners, ({ scopedRoutes }) => {

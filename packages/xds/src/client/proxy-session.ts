@@ -95,7 +95,7 @@ export class ProxySession implements AsyncDisposable {
     );
   }
 
-  /** What arrived since the last call. */
+  /** Updates that arrived since the last call. */
   takeReceived(): readonly ReceivedUpdate[] {
     const received = this.#received;
     this.#received = [];

@@ -5,7 +5,7 @@ import { Parts, typeUrl as types } from "@flotilla/proto";
 import type { Resource, ResourceSet } from "../resource-set.ts";
 import { rulesOf } from "../resource-set.ts";
 
-/** Name in field 1 as Envoy's resources have it; clusters say in field 2 that they take endpoints by EDS. */
+/** Name in field 1 as Envoy's resources have it; clusters declare in field 2 that they take endpoints by EDS. */
 export function resource(typeUrl: string, name: string, content: string): Resource {
   const parts = new Parts().text(1, name);
   if (typeUrl === types.cluster) parts.raw(Uint8Array.of(0x10, 3));

@@ -1,4 +1,4 @@
-/** What ca signs with, from the first look at its source on. */
+/** The signing material of ca, from the first look at its source on. */
 
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -14,7 +14,7 @@ import { Anchors } from "../trust/anchors.ts";
 import { fetchText } from "../trust/bundle-endpoint.ts";
 import type { BusLink } from "./fleet.ts";
 
-/** How long the start waits for what other servers know. */
+/** Time for which the start waits for the state of other servers. */
 export const patienceMs = 5000;
 
 /** The roots of other meshes, followed as the trust asks for them. */
@@ -32,7 +32,7 @@ interface MaterialParts {
   readonly roots: Roots;
   readonly mesh: FollowedMesh;
   readonly link: BusLink;
-  /** Whether ca works for a cluster. */
+  /** True where ca works for a cluster. */
   readonly isInCluster: boolean;
 }
 
@@ -67,7 +67,7 @@ async function firstMaterial(
   return undefined;
 }
 
-/** The roots in a file, for other services of ours and for whoever wants to trust the mesh. */
+/** The roots in a file, for other services of ours and for clients that want to trust the mesh. */
 export async function writeRootFile(file: string, rootsPem: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const found = await readFile(file, "utf8").catch((error: { code?: unknown }) => {

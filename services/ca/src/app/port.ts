@@ -17,7 +17,7 @@ import type { CaService } from "../settings.ts";
 import { writeRootFile } from "./material.ts";
 
 interface PortParts {
-  /** What a request passes. */
+  /** The stages that a request passes. */
   readonly issuer: IssuerParts;
   readonly trust: MeshTrust;
   readonly active: ActiveMaterial;

@@ -1,4 +1,4 @@
-/** What is secret and outlives a process: the seal key, the passwords of Redis, the self-signed root. */
+/** Secrets that outlive a process: the seal key, the passwords of Redis, the self-signed root. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Bus, createSeal, readSeal, type Seal } from "@flotilla/bus";

@@ -1,4 +1,4 @@
-/** Who may ask for which certificate, and how much of it at a time. */
+/** Callers that may ask for certificates, the names they may ask for, and their rate. */
 import { duration, integer, list } from "@flotilla/runtime";
 
 export const callerSettings = {
@@ -9,17 +9,14 @@ export const callerSettings = {
   }),
   serverAccounts: list({
     env: "CA_SERVER_ACCOUNTS",
-    default: [
-      ...["flotilla-nats", "flotilla-redis", "flotilla-config-controller", "flotilla-service-controller"],
-      "flotilla-console",
-    ],
+    default: ["flotilla-nats", "flotilla-redis", "flotilla-config-controller", "flotilla-service-controller"],
     sentence: "Service accounts there that get a certificate with the DNS names of the Service of their own name.",
   }),
   clockToleranceMs: duration({
     env: "TOKEN_CLOCK_TOLERANCE",
     default: 30_000,
     max: 600_000,
-    sentence: "How far the clock of a token issuer may be off.",
+    sentence: "Tolerance for the clock of a token issuer.",
   }),
   trustedNetworks: list({
     env: "TRUSTED_GATEWAY_CIDR",

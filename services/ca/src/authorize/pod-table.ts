@@ -21,7 +21,7 @@ export class PodTable implements NodePods {
     this.#count(cluster, pod, -1);
   }
 
-  /** What is not among them is gone. */
+  /** Pods that are not among them are gone. */
   replace(cluster: string, pods: readonly NodePod[]): void {
     this.removeCluster(cluster);
     for (const pod of pods) this.put(cluster, pod);

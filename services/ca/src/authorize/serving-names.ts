@@ -27,7 +27,10 @@ export function servingNames({ namespace, domain, revision, customHosts }: Servi
   return [...names, ...customHosts, "localhost"];
 }
 
-/** What is asked for and allowed. What a workload asks for is ignored, what our own services ask for is granted or refused. @throws CaError CA_NAME_REFUSED */
+/**
+ * Names that are asked for and allowed. A workload's names are ignored, those of our own services are granted or refused. @throws CaError
+ * CA_NAME_REFUSED
+ */
 export function grantedNames(identity: string, asked: readonly San[], rules: ServingRules): readonly San[] {
   const isAllowed = allowedNames(identity, rules);
   if (isAllowed === undefined) return [];

@@ -1,6 +1,6 @@
 /**
- * Registration authority: the caller is proven here, a signer of Kubernetes signs. The signer signs what the request says, so
- * the request must say exactly what the caller may have, and what comes back is checked before it is handed out.
+ * Registration authority: the caller is proven here, a signer of Kubernetes signs. The signer signs the content of the request, so the
+ * request must hold exactly the names that the caller may have, and the signer's answer is checked before it is handed out.
  */
 import {
   type Certificate,
@@ -39,7 +39,7 @@ export interface DelegatedRequest {
 }
 
 /**
- * Which signer is meant: `domain/name`. Undefined: we sign ourselves.
+ * The signer of a request: `domain/name`. Undefined: we sign ourselves.
  * differs: istiod with its own CA ignores the name, and the workload gets a certificate of another root than it asked for.
  * @throws CaError CA_UNKNOWN_SIGNER
  */
@@ -78,7 +78,7 @@ export async function issueByDelegate(
   }
 }
 
-/** What a request may ask for: names and ends of a connection. */
+/** Extensions that a request may ask for: names and ends of a connection. */
 const harmless: ReadonlySet<string> = new Set([oids.subjectAltName, oids.keyUsage, oids.extKeyUsage]);
 
 /** The signer takes names and more from the request. @throws CaError CA_NAME_REFUSED, CA_BAD_CSR */

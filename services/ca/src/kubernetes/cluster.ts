@@ -23,7 +23,7 @@ export interface ClusterParts {
   readonly log: Logger;
 }
 
-/** What of our clusters is followed while ca runs. */
+/** State of our clusters that is followed while ca runs. */
 export interface Clusters {
   readonly pods: NodePods;
   /** Resolves when the own cluster's pods are known. */
@@ -72,7 +72,7 @@ export async function openCluster(settings: Settings, log: Logger): Promise<Clus
   const { namespace, rootSecret: name, selfSignedDir } = settings;
   const own = await openOwnCluster(settings);
   if (own === undefined) return undefined;
-  log.info("works for a cluster", { server: own.api.server, cluster: settings.clusterId });
+  log.info("cluster served", { server: own.api.server, cluster: settings.clusterId });
   return { ...own, store: secretStore({ api: own.api, namespace, name, seed: () => rootOnDisk(selfSignedDir) }) };
 }
 

@@ -1,4 +1,4 @@
-/** What is written to a cluster, by settings and by the material in use: against a few lines of API server. */
+/** Objects written to a cluster, by settings and by the material in use: against a few lines of API server. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
@@ -59,7 +59,7 @@ const defaults = {
   ...{ clusterTrustBundle: false, distributeCrl: false },
 };
 
-/** What is written until there are `count` objects. */
+/** Objects written until there are `count` of them. */
 async function written(settings: object, current: object | undefined, count: number) {
   const stop = new AbortController();
   const cluster = aCluster();

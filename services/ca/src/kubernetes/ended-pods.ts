@@ -1,4 +1,4 @@
-/** Which holders of certificates are pods that have ended: a rotation of the root does not wait for those. */
+/** Finds holders of certificates that are ended pods: a rotation of the root does not wait for those. */
 import { type KubeApi, KubeError, type Pod } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import { nameOf } from "../rotation/holders.ts";

@@ -13,7 +13,7 @@ export interface InitialSecretOptions {
   readonly name: string;
   /** Its values. */
   readonly data: () => Readonly<Record<string, Buffer>>;
-  /** What it holds, for the readiness page and the log. */
+  /** Its content, for the readiness page and the log. */
   readonly what: string;
   readonly health: Pick<Health, "setCondition">;
   readonly log: Logger;
@@ -94,6 +94,6 @@ async function create({ api, namespace, name, data, what, log }: InitialSecretOp
     log.info("secret created", { what, secret: `${namespace}/${name}` });
   } catch (error) {
     if (!(error instanceof KubeError) || error.code !== "KUBE_CONFLICT") throw error;
-    log.debug("secret exists", { what, secret: `${namespace}/${name}` });
+    log.debug("secret already exists", { what, secret: `${namespace}/${name}` });
   }
 }

@@ -1,4 +1,4 @@
-/** What ca keeps in a cluster and publishes to its pods, and the signers of the cluster that may sign in its place. */
+/** Objects that ca keeps in a cluster and publishes to its pods, and the signers of the cluster that may sign in its place. */
 import { flag, oneOf, text } from "@flotilla/runtime";
 
 export const kubernetesSettings = {

@@ -88,7 +88,7 @@ function ask(ca: RunningCa, token: string, more: { readonly names?: readonly str
 const rootMap = (namespace: string) =>
   api().get<ConfigMap>(`/api/v1/namespaces/${namespace}/configmaps/istio-ca-root-cert`);
 
-/** What cert-manager or another controller does: signs what is approved for its signer. */
+/** Stands in for cert-manager or another controller: signs the requests that are approved for its signer. */
 async function signApproved(signer: string, end = stop.signal, notAfterMs = times.notAfterMs): Promise<void> {
   const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
   for await (const all of follow<Request>(api(), path, { log: noopLogger, random: Math.random }, end)) {
@@ -150,7 +150,7 @@ describe("ca in a cluster", { skip: server === undefined && whyNoApiserver }, ()
     assert.equal(both[0]?.rootsPem, both[1]?.rootsPem);
   });
 
-  it("a next root lies beside it and comes into use by one write, whoever of the replicas asks", async () => {
+  it("a next root lies beside it and comes into use by one write of any replica", async () => {
     const at = { api: api(), namespace: "shop", name: "roots" };
     const [a, b] = [secretStore(at), secretStore(at)];
     const options = { keyType: "ecdsa-p256", ttlMs: 3_600_000, trustDomain: "td" } as const;

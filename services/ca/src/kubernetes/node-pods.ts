@@ -68,7 +68,7 @@ export class NodePodsFollower implements AsyncDisposable {
     const { table, log, random, onState: report } = this.#options;
     const onState = (reason: string | undefined) => {
       if (stop.aborted) return;
-      if (reason !== undefined) log.warn("pods cannot be followed, those known stay", { cluster, reason });
+      if (reason !== undefined) log.warn("pods cannot be followed, the last known ones stay", { cluster, reason });
       report(cluster, reason);
     };
     for await (const event of mirror<Pod>(api, { path, random, onState }, stop)) {

@@ -71,7 +71,7 @@ describe("a Secret that ca makes", () => {
     const { options, lines } = given(api);
     await ensureSecret(options, never);
     assert.equal(secret(), before);
-    assert.match(lines.join(""), /secret exists/);
+    assert.match(lines.join(""), /secret already exists/);
   });
 
   it("is tried again while the server refuses, with one line for each reason", async () => {

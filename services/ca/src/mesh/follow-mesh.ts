@@ -29,7 +29,7 @@ export interface FollowMeshOptions {
   /** The bus is followed when it is known; undefined where there is none. */
   readonly seal: Promise<Seal | undefined>;
   readonly log: Logger;
-  /** What else needs the bus; ends with the signal. */
+  /** Further work that needs the bus; ends with the signal. */
   readonly onBus: (bus: Bus, stop: AbortSignal) => Promise<void>;
 }
 

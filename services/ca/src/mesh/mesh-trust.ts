@@ -1,6 +1,6 @@
 /**
- * The trust domain and its aliases: set by the environment, else as the MeshConfig says, which comes with config-controller's
- * events. The last one heard is kept in a file, so that a ca that starts while everything else is down knows whom it serves.
+ * The trust domain and its aliases: set by the environment, else from the MeshConfig, which comes with config-controller's events. The last
+ * one received is kept in a file, so that a ca that starts while everything else is down has the domain that it serves.
  */
 
 import { mkdir, readFile } from "node:fs/promises";
@@ -73,13 +73,12 @@ export class MeshTrust {
       this.#mesh = valuesOf(JSON.parse(await readFile(file, "utf8")));
       return true;
     } catch (error) {
-      if ((error as { code?: unknown }).code !== "ENOENT")
-        log.warn("kept mesh settings cannot be read", { file, error });
+      if ((error as { code?: unknown }).code !== "ENOENT") log.warn("saved mesh settings unreadable", { file, error });
       return false;
     }
   }
 
-  /** Runs until `stop`; calls `onHeard` when config-controller has published all it knows. */
+  /** Runs until `stop`; calls `onHeard` when config-controller has published its whole state. */
   async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
     const publishers = ["config-controller"];
     const options = { bus, filter: filters.meshConfig, afterSequence: 0, publishers, seal: undefined };
@@ -101,7 +100,7 @@ export class MeshTrust {
       await replaceFile(file, JSON.stringify(this.#mesh), 0o600);
     } catch (error) {
       // Not being able to keep it is no reason not to use it.
-      log.warn("mesh settings not kept", { file, error });
+      log.warn("mesh settings not saved", { file, error });
     }
     for (const listener of this.#listeners) listener();
   }

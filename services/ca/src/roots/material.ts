@@ -1,4 +1,4 @@
-/** What the CA signs with: a key, its certificate, what leads from there to the root, and the roots. Checked when loaded. */
+/** The signing material of the CA: a key, its certificate, the chain from there to the root, and the roots. Checked when loaded. */
 import type { KeyObject } from "node:crypto";
 import {
   type Certificate,
@@ -23,7 +23,7 @@ export interface SigningMaterial {
   readonly certificate: Certificate;
   readonly key: KeyObject;
   readonly issuer: Issuer;
-  /** What is sent after a leaf, one certificate each. */
+  /** Certificates sent after a leaf, one each. */
   readonly chain: readonly string[];
   readonly roots: readonly Certificate[];
   /** All roots in one text. */
@@ -32,7 +32,7 @@ export interface SigningMaterial {
   readonly rootId: string;
   readonly rootIds: readonly string[];
   readonly origin: "self-signed" | "plugged-in";
-  /** What the CAs of the chain have taken back; empty when nothing is known of that. */
+  /** Revocations by the CAs of the chain; empty when none are known. */
   readonly crls: readonly Crl[];
   /** The same, as it goes to proxies. */
   readonly crlPem: string;

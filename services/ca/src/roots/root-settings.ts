@@ -17,7 +17,7 @@ export const rootSettings = {
     env: "CA_MATERIAL_POLL_INTERVAL",
     default: 1000,
     min: 20,
-    sentence: "How often plugged-in material is looked at.",
+    sentence: "Poll interval of plugged-in material.",
   }),
   multiRoot: flag({
     env: "ISTIO_MULTIROOT_MESH",
@@ -51,14 +51,13 @@ export const rootSettings = {
     env: "CA_SELF_SIGNED_STORE",
     default: "disk",
     values: ["disk", "bus"],
-    sentence:
-      "Where a self-signed root lies without a cluster: in WORK_DIR, or sealed on the bus, which replicas share.",
+    sentence: "Place of a self-signed root without a cluster: in WORK_DIR, or sealed on the bus, which replicas share.",
   }),
   rootCheckMs: duration({
     env: "CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL",
     default: 3_600_000,
     min: 100,
-    sentence: "How often a self-signed root is looked at.",
+    sentence: "Check interval of a self-signed root.",
   }),
   rootGracePercent: integer({
     env: "CITADEL_SELF_SIGNED_ROOT_CERT_GRACE_PERIOD_PERCENTILE",
@@ -71,8 +70,7 @@ export const rootSettings = {
     env: "CA_ROTATION_SETTLE",
     default: 120_000,
     min: 100,
-    sentence:
-      "How long nothing may hold a step of a rotation up before the next one: mounted roots take a minute to arrive.",
+    sentence: "Time without a hold-up before the next step of a rotation: mounted roots take a minute to arrive.",
   }),
   rotationTtlMs: duration({
     env: "CA_ROTATION_CERTIFICATE_TTL",
@@ -97,6 +95,6 @@ export const rootSettings = {
     env: "SPIFFE_BUNDLE_REFRESH_INTERVAL",
     default: 1_800_000,
     min: 100,
-    sentence: "How often SPIFFE bundle endpoints are asked, unless they want to be asked more often.",
+    sentence: "Refresh interval of SPIFFE bundle endpoints, unless they ask for a shorter one.",
   }),
 } as const;

@@ -61,7 +61,7 @@ export class SealedCopy {
       await replaceFile(file, Buffer.from(version.bytes).toString("base64"), 0o600);
     } catch (error) {
       // The bus has it; the copy is for the day when it has not.
-      log.error("the sealed root is not kept on disk", { file, error });
+      log.error("sealed root not saved to disk", { file, error });
     }
   }
 
@@ -72,7 +72,7 @@ export class SealedCopy {
       return { bytes, data: this.#open(bytes) };
     } catch (error) {
       if ((error as { readonly code?: unknown }).code !== "ENOENT")
-        log.error("the copy of the sealed root is not used", { file, error });
+        log.error("copy of the sealed root ignored", { file, error });
       return undefined;
     }
   }

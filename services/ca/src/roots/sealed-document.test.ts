@@ -26,7 +26,7 @@ after(async () => {
 });
 
 describe("a self-signed root on the bus", () => {
-  it("is one, whoever of the replicas is first; the next one comes into use by one write", async () => {
+  it("is one, whichever replica is first; the next one comes into use by one write", async () => {
     const seal = createSeal("a key");
     const [a, b] = [0, 1].map(() => documentStore(sealedDocument(() => bus.keyValue("roots-a"), seal, copyIn())));
     assert.ok(a !== undefined && b !== undefined);

@@ -1,6 +1,6 @@
 /**
- * The root that the CA makes for itself, on disk. The key is written first and never changes: whoever finds a key without a
- * certificate makes one for it, and a renewed root verifies what the old one signed.
+ * The root that the CA makes for itself, on disk. The key is written first and never changes: a process that finds a key without a
+ * certificate makes one for it, and a renewed root verifies the certificates that the old one signed.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * What the CA works with now: the material in use and, while a rotation runs, the one to come, combined as its phase says.
- * The material to come stands in ROOT_CA_NEXT_DIR or is made and kept beside a self-signed root.
+ * The present material of the CA: the material in use and, while a rotation runs, the one to come, combined by its phase. The material to
+ * come stands in ROOT_CA_NEXT_DIR or is made and kept beside a self-signed root.
  */
 import { appendPem, certificatePem, PkiError } from "@flotilla/pki";
 import type { Logger } from "@flotilla/runtime";
@@ -103,7 +103,7 @@ export class ActiveMaterial {
     const isSame = before?.rootsPem === material.rootsPem && before.crlPem === material.crlPem;
     if (isSame && before.certificate.der.equals(material.certificate.der)) return;
     if (before !== undefined)
-      log.info("what is signed with or trusted has changed", {
+      log.info("signing or trusted certificates changed", {
         phase: this.#state.phase,
         root: material.rootId,
         trusted: material.rootIds,
@@ -112,7 +112,7 @@ export class ActiveMaterial {
   }
 }
 
-/** What is signed with and what is trusted in each phase of a rotation, from the material in use and the one to come. */
+/** The signing key and the trusted roots in each phase of a rotation, from the material in use and the one to come. */
 export function combine(phase: Phase, base: SigningMaterial, next: SigningMaterial | undefined): SigningMaterial {
   if (next === undefined) return base;
   switch (phase) {

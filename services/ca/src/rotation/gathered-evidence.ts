@@ -1,4 +1,4 @@
-/** What a replica knows of the certificates, proxies and replicas that a rotation waits for, and what it reports to the others. */
+/** A replica's evidence of the certificates, proxies and replicas that a rotation waits for, and its report to the others. */
 import type { KeyValue } from "@flotilla/bus";
 import { isAt } from "./holders.ts";
 import { type Holdup, holdupsOf, type Replica } from "./holdups.ts";
@@ -17,7 +17,7 @@ export interface EvidenceOptions extends Pick<LedgerJournalOptions, "log"> {
   readonly nowMs: () => number;
   /** Keeps a copy of what was issued. */
   readonly journalFile: string;
-  /** Which of these holders have ended. */
+  /** Selects those of these holders that have ended. */
   readonly endedOf: (holdings: readonly Holding[]) => Promise<ReadonlySet<string>>;
 }
 
@@ -41,7 +41,7 @@ export class GatheredEvidence {
     this.#journal = new LedgerJournal(this.#ledger, { file, nowMs, log });
   }
 
-  /** What this replica issued in an earlier process. */
+  /** Restores the certificates that this replica issued in an earlier process. */
   restore(): Promise<void> {
     return this.#journal.restore();
   }

@@ -9,7 +9,7 @@ export interface Holders {
   readonly ended: ReadonlySet<string>;
 }
 
-/** What an operator names a holder by; no shell reads anything else into it. */
+/** The name by which an operator refers to a holder; it holds no character that is special to a shell. */
 export function nameOf({ identity, place }: Pick<Holding, "identity" | "place">): string {
   return `${identity}@${place.trim().replaceAll(" ", "/")}`;
 }
@@ -35,7 +35,7 @@ export function certificatesInUse({ holdings, proxies, ended }: Holders): readon
   return holdings.filter((holding) => !ended.has(nameOf(holding)) && !isReplaced(holding));
 }
 
-/** `NAME.NAMESPACE` of the proxy that holds the certificate, as far as the place says it. */
+/** `NAME.NAMESPACE` of the proxy that holds the certificate, as far as the place names it. */
 export function proxyOf({ place }: Pick<Holding, "place">): string | undefined {
   const [, namespace, name] = /^pod ([^/ ]*)\/([^ ]*) /.exec(place) ?? [];
   return name === undefined ? undefined : `${name}.${namespace}`;

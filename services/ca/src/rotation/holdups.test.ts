@@ -43,7 +43,7 @@ const replica = (state: RotationState, more: object = {}) => ({
   ...more,
 });
 
-describe("what holds a rotation up", () => {
+describe("hold-ups of a rotation", () => {
   const webName = `${web}@pod/shop/web-1/u1`;
   const cases: readonly (readonly [string, Phase, Partial<Evidence>, readonly string[]])[] = [
     ["nobody", "trusting", {}, []],

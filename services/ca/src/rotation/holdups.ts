@@ -1,4 +1,4 @@
-/** What holds a phase of a rotation up, by name and with the reason. Pure. */
+/** Holdups of a phase of a rotation, by name and with the reason. Pure. */
 import type { ProxyTrust } from "@flotilla/auth";
 import { certificatesInUse, type Holders, isAt, nameOf, proxyOf, renewalMs } from "./holders.ts";
 import type { Holding } from "./ledger.ts";
@@ -9,7 +9,7 @@ export interface Replica {
   readonly name: string;
   /** By its own clock. */
   readonly seenMs: number;
-  /** What it works by: the rotation's id and phase. */
+  /** The state that it has applied: the rotation's id and phase. */
   readonly applied: string;
   /** Id of the root of the material in use there, apart from rotations. */
   readonly root: string;
@@ -25,7 +25,7 @@ export interface Evidence extends Holders {
 }
 
 export interface Holdup {
-  /** What the operator names to go on without it. */
+  /** The name that the operator gives to go on without it. */
   readonly name: string;
   readonly reason: string;
   /** Of holders of certificates: a proxy of theirs has a stream of discovery. */

@@ -42,14 +42,14 @@ export class LedgerJournal {
   async restore(): Promise<void> {
     const { file, log } = this.#options;
     const text = await readFile(file, "utf8").catch((error: { readonly code?: unknown }) => {
-      if (error.code !== "ENOENT") log.error("the copy of issued certificates cannot be read", { file, error });
+      if (error.code !== "ENOENT") log.error("copy of issued certificates unreadable", { file, error });
       return "";
     });
     let unread = 0;
     for (const line of text.split("\n")) if (line !== "" && !this.#take(line)) unread++;
     this.#lines = text.split("\n").length - 1;
     // The last line is cut off where power failed.
-    if (unread > 0) log.warn("lines in the copy of issued certificates cannot be read", { file, lines: unread });
+    if (unread > 0) log.warn("unreadable lines in the copy of issued certificates", { file, lines: unread });
     // A new line begins behind a cut-off one.
     if (text !== "" && !text.endsWith("\n")) this.#write("");
   }
@@ -99,7 +99,7 @@ export class LedgerJournal {
         }
       } catch (error) {
         // The bus has them within a second; the copy is for the day when it has not.
-        log.error("issued certificates are not kept on disk", { file, certificates: lines.length, error });
+        log.error("issued certificates not saved to disk", { file, certificates: lines.length, error });
       }
     }
     this.#writing = undefined;

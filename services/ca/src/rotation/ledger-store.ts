@@ -5,7 +5,7 @@ import { type Holding, type Ledger, parseHoldings, shardCount } from "./ledger.t
 const keyOf = (shard: number): string => `ledger/${shard}`;
 const attempts = 20;
 
-/** Writes what is new. What cannot be written stays to be written. @throws what the bus throws */
+/** Writes new entries. Those that cannot be written stay to be written. @throws errors of the bus */
 export async function flushLedger(ledger: Ledger, values: KeyValue, nowMs: () => number): Promise<void> {
   const shards = ledger.takeDirty();
   const results = await Promise.allSettled(shards.map((shard) => flush(ledger, shard, values, nowMs)));

@@ -1,6 +1,6 @@
 /**
- * Who holds which certificate of ours, as far as a rotation must know: until when, from which root, and which roots were
- * handed over with it. Entries of several replicas are merged: the merge does not depend on their order.
+ * Holders of our certificates, as far as a rotation needs them: until when, from which root, and which roots were handed over with it.
+ * Entries of several replicas are merged: the merge does not depend on their order.
  */
 import { listOf, number, objectOf, parseShape, text } from "@flotilla/model";
 
@@ -59,12 +59,12 @@ export class Ledger {
     return this.#live(this.#shard(index), nowMs).filter((holding) => !known.has(nameOf(holding))).length;
   }
 
-  /** What was recorded by an earlier process; `missingIn` compares it with what is stored. */
+  /** Restores entries that an earlier process recorded; `missingIn` compares them with those stored. */
   restore(holdings: readonly Holding[]): void {
     for (const holding of holdings) this.#put(this.#shard(shardOf(holding)), holding);
   }
 
-  /** What another replica knows of a shard. */
+  /** Merges another replica's entries of a shard. */
   merge(index: number, others: readonly Holding[]): void {
     for (const holding of others) this.#put(this.#shard(index), holding);
   }
@@ -98,7 +98,7 @@ export class Ledger {
       return;
     }
     const [newest, other] = isNewer(holding, known) ? [holding, known] : [known, holding];
-    // Who renews by the certificate in use names no pod, and is in the one of its first token.
+    // A holder that renews by the certificate in use names no pod, and is in the one of its first token.
     const isPodLost = newest.pod === undefined && other.pod !== undefined;
     shard.set(key, isPodLost ? { ...newest, pod: other.pod } : newest);
   }
@@ -123,7 +123,7 @@ function isNewer(a: Holding, b: Holding): boolean {
   return order > 0 || (order === 0 && JSON.stringify(a) > JSON.stringify(b));
 }
 
-/** What `text` wrote. @throws RangeError that names the field, SyntaxError */
+/** Parses the output of `text`. @throws RangeError that names the field, SyntaxError */
 export function parseHoldings(json: string): readonly Holding[] {
   return parseShape(json, holdings);
 }

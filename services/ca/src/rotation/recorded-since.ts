@@ -8,7 +8,7 @@ const youngMs = 600_000;
 export interface RecordedSinceOptions {
   readonly rootNotBeforeMs: number;
   readonly nowMs: number;
-  /** As a replica knows it from its disk, where the bus may have lost it. */
+  /** From a replica's disk, where the bus may have lost it. */
   readonly knownMs: number | undefined;
 }
 

@@ -6,7 +6,7 @@
  *                     ▼                                    ▼
  *                   idle ◄──no certificate of the new one is left── reverting
  *
- * Pure: what holds it up, the time and what an operator wants come in, the next state comes out.
+ * Pure: the holdups, the time and the operator's request come in, the next state comes out.
  */
 import { listOf, number, objectOf, oneOfTexts, parseShape, text } from "@flotilla/model";
 import { CaError } from "../errors.ts";

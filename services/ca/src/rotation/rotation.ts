@@ -55,7 +55,7 @@ export class Rotation {
   readonly #evidence: GatheredEvidence;
   readonly #known = Promise.withResolvers<void>();
   #shared: Shared | undefined;
-  /** What was read must not be overtaken by what was written meanwhile. */
+  /** Serializes reads and writes: a write must not overtake a read's result. */
   readonly #turns = new Turns();
   #applied = "";
   #publishTrust: ReturnType<typeof createTrustPublisher> | undefined;
@@ -84,7 +84,7 @@ export class Rotation {
     return this.#known.promise;
   }
 
-  /** What this replica works by now. */
+  /** The phase that this replica applies now. */
   get phase(): Phase {
     return this.#states.state.phase;
   }
@@ -138,7 +138,7 @@ export class Rotation {
         await this.#evidence.sayGoodbye(values);
         await lease.release();
       } catch (error) {
-        log.debug("could not say goodbye", { error });
+        log.debug("farewell not sent", { error });
       }
     };
     await Promise.all([ticking(), this.#evidence.follow(values, reports, stop), this.#compare(bus, values, stop)]);
@@ -148,7 +148,7 @@ export class Rotation {
   async #compare(bus: Bus, values: KeyValue, stop: AbortSignal): Promise<void> {
     const { log } = this.#options;
     const wakeup = new Wakeup();
-    // What was issued before this process ran may not be stored.
+    // Certificates issued before this process ran may not be stored.
     wakeup.wake();
     const end = bus.onState(({ connected }) => connected && wakeup.wake());
     try {
@@ -156,7 +156,7 @@ export class Rotation {
         await wakeup.wait(stop, compareMs);
         if (stop.aborted || !bus.state.connected) continue;
         const missing = await this.#evidence.compare(values).catch((error: unknown) => {
-          log.warn("recorded certificates cannot be compared with those stored, trying again later", { error });
+          log.warn("recorded and stored certificates not compared, trying again later", { error });
           return 0;
         });
         if (missing > 0) log.error("the bus lost records of certificates, which are written again", { missing });
@@ -236,7 +236,7 @@ export class Rotation {
       await this.#turns.take(() => this.#tick(shared));
     } catch (error) {
       // The bus logs that it is away by itself; the next tick tries again.
-      this.#options.log.warn("rotation not looked at", { error });
+      this.#options.log.warn("rotation state not read", { error });
     }
   }
 
@@ -288,7 +288,7 @@ export class Rotation {
     if (names === this.#heldUpBy) return;
     this.#heldUpBy = names;
     if (holdups.length > 0)
-      this.#options.log.info("rotation is held up", { id, phase, count: holdups.length, by: holdups.slice(0, 10) });
+      this.#options.log.info("rotation blocked", { id, phase, count: holdups.length, by: holdups.slice(0, 10) });
   }
 
   /** Works by the state; what prevents that is reported, and holds the rotation up for all. */

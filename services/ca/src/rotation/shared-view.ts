@@ -1,4 +1,4 @@
-/** What other processes report in shared buckets, as it is now: replicas of ca, and proxies by the xds-server that serves them. */
+/** Reports of other processes in shared buckets, as they are now: replicas of ca, and proxies by the xds-server that serves them. */
 import { decodeTrustReport, type ProxyTrust, trustReportTtlMs } from "@flotilla/auth";
 import { type KeyValue, readValue } from "@flotilla/bus";
 import { decodeShape, number, objectOf, text } from "@flotilla/model";

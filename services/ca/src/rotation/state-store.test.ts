@@ -1,4 +1,4 @@
-/** Which stored state of a rotation a replica takes, and which it replaces. */
+/** Stored states of a rotation that a replica accepts, and those that it replaces. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

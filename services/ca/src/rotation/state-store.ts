@@ -37,7 +37,7 @@ export class StateStore {
     try {
       this.#state = parseState(text);
     } catch (error) {
-      this.#log.error("the copy of the rotation's state is not used", { file: this.#file, error });
+      this.#log.error("copy of the rotation's state ignored", { file: this.#file, error });
     }
   }
 
@@ -66,7 +66,7 @@ export class StateStore {
     return this.#put(values, { ...state, serial: (this.#state.serial ?? 0) + 1 });
   }
 
-  /** What this replica works by is what a good value held last. */
+  /** This replica applies the state of the last good value. */
   async #writeAgain(values: KeyValue, message: string): Promise<void> {
     if (this.#state === idle) return;
     const { id, phase, serial } = this.#state;
@@ -95,7 +95,7 @@ export class StateStore {
       await replaceFile(this.#file, JSON.stringify(this.#state), 0o600);
     } catch (error) {
       // The bucket has it; the copy is for the day when it has not.
-      this.#log.error("the state of the rotation is not kept on disk", { file: this.#file, error });
+      this.#log.error("rotation state not saved to disk", { file: this.#file, error });
     }
   }
 }

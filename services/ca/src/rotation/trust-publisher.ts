@@ -11,7 +11,7 @@ export interface TrustPublisherOptions {
   readonly log: Logger;
 }
 
-/** What a change has beside its lists: roots, keys, headers. */
+/** The size of a change beside its lists: roots, keys, headers. */
 const otherBytes = 64 * 1024;
 
 /** One for each time that this replica becomes the one that publishes: what others published meanwhile is read again. */

@@ -1,4 +1,4 @@
-/** Which holders an operator does not wait for: what `--without` names, resolved against the list of those that hold a rotation up. Pure. */
+/** Holders that an operator does not wait for: the names of `--without`, resolved against the list of those that hold a rotation up. Pure. */
 import { CaError } from "../errors.ts";
 import type { Holdup } from "./holdups.ts";
 

@@ -40,7 +40,7 @@ export interface IssuerParts {
   readonly moreRootsPem: () => string;
   /** No certificate lives longer now than this: in a rotation holders are to renew soon. */
   readonly longestTtlMs: () => number;
-  /** What is issued goes on record, for rotations of the root. */
+  /** Issued certificates go on record, for rotations of the root. */
   readonly record: (holding: Holding) => void;
   readonly metrics: CaMetrics;
   readonly log: Logger;

@@ -61,8 +61,8 @@ export interface KeepOwnCertificateOptions {
 const lookMs = 1_000;
 
 /**
- * Keeps ca's own certificate valid by the wall clock: whoever needs a certificate proves nothing to a ca whose own has ended, so
- * that a clock that jumps must be noticed here first.
+ * Keeps ca's own certificate valid by the wall clock: clients that need a certificate prove nothing to a ca whose own has ended, so that a
+ * clock that jumps must be noticed here first.
  */
 export class OwnCertificate {
   readonly #options: KeepOwnCertificateOptions;

@@ -1,4 +1,4 @@
-/** What a caller is answered: a gRPC code and a sentence that says no more than the caller knows already. */
+/** The answer to a caller: a gRPC code and a sentence that reveals no more than the caller knows already. */
 import { status } from "@grpc/grpc-js";
 import type { CaError, CaErrorCode } from "../errors.ts";
 import type { RefusalKind } from "../metrics.ts";

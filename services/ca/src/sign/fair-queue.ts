@@ -28,7 +28,7 @@ export class FairQueue {
     return this.#pending;
   }
 
-  /** What `work` returns, once its turn has come. @throws CaError CA_BUSY when the line is full. */
+  /** Resolves to the result of `work`, once its turn has come. @throws CaError CA_BUSY when the line is full. */
   run<T>(identity: string, work: () => T): Promise<T> {
     const { maxPending, maxPendingPerIdentity } = this.#options;
     const line = this.#lines.get(identity) ?? [];

@@ -16,9 +16,9 @@ import type { SigningMaterial } from "../roots/material.ts";
 
 export interface WorkloadRequest {
   readonly csrPem: string;
-  /** The URI of the certificate, whatever the request says. */
+  /** The URI of the certificate, whatever the request contains. */
   readonly identity: string;
-  /** Which of the other names in the request the identity may have. @throws CaError */
+  /** The other names in the request that the identity may have. @throws CaError */
   readonly namesFor: (csr: Csr) => readonly San[];
   readonly ttlMs: number;
   readonly nowMs: number;

@@ -46,7 +46,7 @@ describe("a SPIFFE bundle", () => {
     it(`refuses ${name}`, () => assert.throws(() => parseSpiffeBundle(text), reason));
 });
 
-describe("roots besides our own", () => {
+describe("additional roots", () => {
   it("come from PEM and endpoints; what an endpoint said last holds while it fails", async () => {
     const answers = { status: 500, text: "" };
     let asked = 0;

@@ -43,7 +43,7 @@ export class Anchors {
     this.#listeners.push(listener);
   }
 
-  /** What the mesh wants now. Certificates that cannot be read are reported and left out; the others count. */
+  /** Sets the bundles that the mesh uses now. Certificates that cannot be read are reported and left out; the others count. */
   want({ pems, urls }: Wanted): void {
     this.#problems.clear();
     this.#pems = pems.flatMap((pem, at) => this.#readPem(pem, at));
@@ -64,7 +64,7 @@ export class Anchors {
     } catch (error) {
       if (!(error instanceof PkiError)) throw error;
       const reason = `caCertificates[${at}].pem of the MeshConfig: ${error.message}`;
-      this.#options.log.warn("a root of the mesh is left out", { reason });
+      this.#options.log.warn("root of the mesh ignored", { reason });
       this.#problems.set(`pem ${at}`, reason);
       return [];
     }
@@ -110,7 +110,7 @@ export class Anchors {
     this.#options.onProblem(this.#problems.size === 0 ? undefined : [...this.#problems.values()].join("; "));
     if (text === this.#text) return;
     this.#text = text;
-    this.#options.log.info("roots besides our own", { count: text.split("-----BEGIN ").length - 1 });
+    this.#options.log.info("additional roots trusted", { count: text.split("-----BEGIN ").length - 1 });
     for (const listener of this.#listeners) listener();
   }
 }

@@ -1,4 +1,4 @@
-/** One SPIFFE bundle endpoint, asked again and again: what it said last holds while it is away or says nonsense. */
+/** One SPIFFE bundle endpoint, asked again and again: its last good answer holds while it is away or answers nonsense. */
 import { type Certificate, certificatePem, PkiError, parseCertificate } from "@flotilla/pki";
 import { delayByWallClock, type Logger } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
@@ -34,7 +34,7 @@ export async function followBundleEndpoint(options: BundleEndpointOptions, stop:
     } catch (error) {
       if (!(error instanceof CaError || error instanceof PkiError || isFetchError(error))) throw error;
       const reason = `${url}: ${reasonOf(error)}`;
-      if (retryMs === firstRetryMs) log.warn("SPIFFE bundle not read, the last one holds", { reason });
+      if (retryMs === firstRetryMs) log.warn("SPIFFE bundle not read, the last one stays in force", { reason });
       onProblem(reason);
       retryMs = Math.min(retryMs * 2, refreshMs);
     }
@@ -64,7 +64,7 @@ function reasonOf(error: Error): string {
 
 interface SpiffeBundle {
   readonly roots: readonly Certificate[];
-  /** How often the publisher wants to be asked. */
+  /** The interval at which the publisher asks to be polled. */
   readonly refreshMs?: number;
 }
 

@@ -36,7 +36,7 @@ test("the first source in order wins, and the next takes over when it lets go", 
   assert.deepEqual(store.conflicts(), []);
 });
 
-test("what is equal changes nothing, even from another line of the file", () => {
+test("an equal object changes nothing, even from another line of the file", () => {
   const store = new AggregateStore(["one"]);
   store.apply("one", [put("a", "1", { provenance: { source: "file", location: "x:1" } })]);
   assert.deepEqual(store.apply("one", [put("a", "1", { provenance: { source: "file", location: "x:9" } })]), []);

@@ -1,7 +1,7 @@
 /**
  * One view of all sources: of two with the same object the first in order wins, and the conflict is known. Objects of namespaces that
- * discoverySelectors leave out are held, but are not in the view.
- * Which namespaces discoverySelectors leave in view, as the labels of namespaces and the selectors change.
+ * discoverySelectors leave out are held, but are not in the view. Selects the namespaces in view by discoverySelectors, as the labels of
+ * namespaces and the selectors change.
  */
 import {
   type Config,
@@ -37,7 +37,7 @@ export class AggregateStore {
     this.#onProblems = onProblems;
   }
 
-  /** What one source has in force, seen or hidden by another. */
+  /** The objects that one source has in force, seen or hidden by another. */
   tableOf(source: string): ConfigTable {
     const table = this.#tables.get(source);
     if (table === undefined) throw new RangeError(`${source} is none of ${[...this.#tables.keys()].join(", ")}`);
@@ -62,7 +62,7 @@ export class AggregateStore {
     return inView;
   }
 
-  /** Whether it is in the view. */
+  /** True where it is in the view. */
   has(key: ConfigKey): boolean {
     return this.#discovery.isInView(key) && [...this.#tables.values()].some((table) => table.has(key));
   }
@@ -201,7 +201,7 @@ class DiscoveryView {
   #problem: SelectorProblem | undefined;
   readonly #labels = new Map<string, Labels>();
 
-  /** What has no namespace always is. */
+  /** Objects without a namespace always are. */
   isInView({ namespace }: Pick<ConfigKey, "namespace">): boolean {
     return namespace === "" || isDiscovered(this.#selectors, namespace, this.#labels.get(namespace));
   }

@@ -8,7 +8,7 @@ export type AggregateGroup = Snapshot | ChangedGroup;
 
 interface ChangedGroup {
   readonly snapshot: false;
-  /** Handed over: whoever takes the group empties it when it is done. */
+  /** Handed over: the receiver of the group empties it when it is done. */
   readonly changes: ConfigChange[];
   readonly eventTimeMs: number;
   /** Its source. */
@@ -69,7 +69,7 @@ export async function* mergeSources(
   }
 }
 
-/** What changes is of no interest before the first snapshot: others have their turn in between. */
+/** Individual changes are of no interest before the first snapshot: other tasks run in between. */
 async function applySlices(
   store: AggregateStore,
   source: string,
@@ -96,7 +96,7 @@ function snapshotOf(store: AggregateStore, keep: Snapshot["keep"]): Snapshot {
   };
 }
 
-/** What is wanted of the view as it is now, as changes: some at a time, as they are asked for. */
+/** The wanted objects of the view as it is now, as puts: produced lazily, some at a time. */
 export function puts(
   store: Pick<AggregateStore, "snapshot">,
   isWanted: (key: ConfigKey) => boolean = () => true,

@@ -1,4 +1,4 @@
-/** Who may read, write and read Secrets over the API. */
+/** Authorization of the API: callers that may read, write, and read Secrets. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Caller, Verdict } from "@flotilla/auth";

@@ -1,4 +1,4 @@
-/** Who may do what over the API: service accounts that are named in the settings, proven by a token meant for this API. */
+/** Authorization of the API: service accounts that are named in the settings, proven by a token meant for this API. */
 import type { Authenticator, Caller } from "@flotilla/auth";
 import type { Logger } from "@flotilla/runtime";
 import { ApiError } from "./api-error.ts";
@@ -21,7 +21,7 @@ export function createAccess({ authenticator, writers, readers, log }: AccessOpt
   return async (caller, { write, secrets }) => {
     const verdict = await authenticator.authenticate(caller);
     if (!verdict.authenticated) {
-      log.info("caller not known", { remoteAddress: caller.remoteAddress, reason: verdict.reason });
+      log.info("caller unknown", { remoteAddress: caller.remoteAddress, reason: verdict.reason });
       throw new ApiError(401, "Unauthorized", "Unauthorized");
     }
     const account = verdict.kubernetes;

@@ -1,4 +1,4 @@
-/** What the API refuses, in the form in which a Kubernetes API answers it. */
+/** Errors of the API, in the form in which a Kubernetes API answers them. */
 import type { StoreError, StoreErrorCode } from "@flotilla/model";
 
 export interface Cause {

@@ -1,4 +1,4 @@
-/** For tests: the API over a store on an embedded bus, without sockets and, unless said otherwise, with callers that may do everything. */
+/** For tests: the API over a store on an embedded bus, without sockets and, unless stated otherwise, with callers that may do everything. */
 import { connectBus } from "@flotilla/bus";
 import { noopLogger } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
@@ -15,7 +15,7 @@ import { createRouter } from "./router.ts";
 
 export interface TestApi extends AsyncDisposable {
   readonly durable: DurableStore;
-  /** What a source before it has in force. */
+  /** Objects in force from a source that precedes it. */
   readonly files: ConfigTable;
   call(method: string, url: string, body?: unknown, contentType?: string): Promise<TestReply>;
   watch(url: string, stop: AbortSignal): Promise<AsyncIterator<WatchLine>>;

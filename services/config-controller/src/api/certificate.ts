@@ -16,7 +16,7 @@ export interface CertificateOptions {
   readonly onTrouble: (reason: string | undefined) => void;
 }
 
-/** The service account that ca knows this service by. */
+/** The service account under which ca accepts this service. */
 export const serviceAccount = "flotilla-config-controller";
 const pollMs = 10_000;
 

@@ -1,4 +1,4 @@
-/** What happened to the objects of the durable store, for watches: the last of it is kept, so that a watch can go on where one ended. */
+/** Events of the objects of the durable store, for watches: the latest are kept, so that a watch can resume where one ended. */
 import { type Config, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 

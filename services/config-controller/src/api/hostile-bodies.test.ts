@@ -1,6 +1,6 @@
 /**
- * What an account that may write, and one that may read, can send to the API to break or to stop it: each has an answer below 500, changes nothing but
- * its own object, and others are answered as before.
+ * Requests by which an account that may write, or one that may read, could break or stop the API: each has an answer below 500, changes
+ * nothing but its own object, and others are answered as before.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -14,7 +14,7 @@ export interface Admitted {
   readonly warnings: readonly string[];
 }
 
-/** What was sent, checked as the webhook checks it. @throws ApiError 400, 422 with all causes */
+/** The object of a request, checked as the webhook checks it. @throws ApiError 400, 422 with all causes */
 export function admit(body: unknown, path: ResourcePath, validate: Validate): Admitted {
   const object = placed(body, path);
   const ofMetadata = metadataProblems(object);
@@ -38,7 +38,7 @@ export function admit(body: unknown, path: ResourcePath, validate: Validate): Ad
   return { config, warnings: [...own, ...problems.map(problemText)] };
 }
 
-/** What the path says is filled in where the object does not say it; it must not say otherwise. */
+/** Values from the path are filled in where the object lacks them; the object must not contradict them. */
 function placed(body: unknown, { kind, apiVersion, namespace, name }: ResourcePath): KubeObject {
   if (!isObject(body)) throw new ApiError(400, "BadRequest", "the body is no object");
   const { apiVersion: said = apiVersion, kind: saidKind = kind.kind, metadata = {} } = body;

@@ -1,4 +1,4 @@
-/** What the metadata of an object may hold, one field broken at a time. */
+/** Rules for the metadata of an object, one field broken at a time. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { KubeObject } from "@flotilla/model";

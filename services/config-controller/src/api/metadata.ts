@@ -1,4 +1,4 @@
-/** What an API server demands of the metadata of every object, whatever its kind. */
+/** Rules of an API server for the metadata of every object, whatever its kind. */
 import type { KubeObject } from "@flotilla/model";
 import type { Problem } from "@flotilla/validation";
 
@@ -39,7 +39,7 @@ export function metadataProblems({ metadata }: KubeObject): readonly Problem[] {
   ];
 }
 
-/** Whether labels and annotations are few enough to be looked at one by one. */
+/** True where labels and annotations are few enough to be checked one by one. */
 export function hasBoundedNames({ metadata: { labels, annotations } }: KubeObject): boolean {
   return isBounded(labels) && isBounded(annotations);
 }

@@ -136,7 +136,7 @@ describe("objects over the API", () => {
     assert.equal(reported.body.metadata.generation, 1);
   });
 
-  it("what another source has stays in force, and the writer is warned", async () => {
+  it("an object of another source stays in force, and the writer is warned", async () => {
     await using api = await openTestApi();
     const key = { kind: "VirtualService", namespace: "shop", name: "web" };
     const provenance = { source: "file:mesh", location: "mesh/web.yaml:1" };

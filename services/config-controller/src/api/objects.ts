@@ -16,7 +16,7 @@ export interface ObjectsOptions {
   readonly validate: Validate;
   /** Validates large objects. */
   readonly thread: Judging["thread"];
-  /** Which other source's object of the key is in force in place of ours. */
+  /** The source whose object of the key is in force in place of ours. */
   readonly hiddenBy: (key: ConfigKey) => string | undefined;
   readonly randomName: () => string;
 }
@@ -158,7 +158,7 @@ export class Objects {
   #store(draft: Draft, path: ResourcePath, current: Config, admitted: Admitted): Written {
     const { config } = admitted;
     if (path.isStatus) return written(current, admitted, draft.updateStatus(config));
-    // What appliers want is remembered in annotations that nobody sees, and so nobody sends.
+    // The intents of appliers are remembered in annotations that clients do not see, and so do not send.
     const memory = Object.entries(current.annotations).filter(([key]) => key.startsWith(appliedPrefix));
     const annotations = { ...config.annotations, ...Object.fromEntries(memory) };
     return written(current, admitted, draft.update({ ...config, annotations }));
@@ -175,7 +175,7 @@ export class Objects {
     return { status: 200, body: shown(config, path.apiVersion), warnings: [...warnings, ...this.hidden(config.key)] };
   }
 
-  /** A sentence for whoever writes what is not in force. */
+  /** A warning for callers that write an object which is not in force. */
   hidden(key: ConfigKey): readonly string[] {
     const other = this.#options.hiddenBy(key);
     return other === undefined

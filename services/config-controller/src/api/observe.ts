@@ -47,7 +47,7 @@ export function observed(
     const count = (code: number): void => {
       metrics.requests.add(1, { verb, code });
       metrics.seconds.observe((nowMs() - startedMs) / 1000, { verb });
-      if (!reading.has(method)) log.info("asked to write", { caller, method, path, status: code });
+      if (!reading.has(method)) log.info("write requested", { caller, method, path, status: code });
     };
     try {
       const reply = await route(request, (name) => {

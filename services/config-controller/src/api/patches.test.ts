@@ -26,7 +26,7 @@ const merges: readonly (readonly [unknown, unknown, unknown])[] = [
   [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
 ];
 
-/** After RFC 6902, appendix A; a text: what the refusal says. */
+/** After RFC 6902, appendix A; a text: the message of the rejection. */
 const edits: readonly {
   readonly name: string;
   readonly from: unknown;

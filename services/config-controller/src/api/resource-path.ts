@@ -1,10 +1,10 @@
-/** What a path of the Kubernetes API names. */
+/** The resource that a path of the Kubernetes API names. */
 import type { Kind } from "@flotilla/kinds";
 import { configSchemas } from "../store/config-schemas.ts";
 
 export interface ResourcePath {
   readonly kind: Kind;
-  /** With its group: what objects say they are. */
+  /** With its group: the apiVersion that objects declare. */
   readonly apiVersion: string;
   /** "" for all namespaces, and for kinds without. */
   readonly namespace: string;

@@ -1,4 +1,4 @@
-/** What a request asks for, before and after its caller has proven that it may. */
+/** The resource and operation of a request, before and after its caller has proven the permission. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openTestApi, root, virtualService } from "./api.fixture.ts";

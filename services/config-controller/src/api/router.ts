@@ -1,4 +1,4 @@
-/** Which request is answered by what, after the caller has proven that it may ask. */
+/** Maps requests to their answers, after the caller has proven the permission. */
 
 import { anything, type ConfigStore, StoreError } from "@flotilla/model";
 import { parseDocumentAside } from "@flotilla/sources";

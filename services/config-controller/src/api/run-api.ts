@@ -29,7 +29,7 @@ import { SignedValues } from "./signed-values.ts";
 /** Whom problems and provenance name. */
 const storeName = "api";
 const bucket = "config";
-/** What a message has beside its payload. */
+/** Space for the headers of a message, beside its payload. */
 const headerBytes = 1_024;
 const keptEvents = 10_000;
 

@@ -1,4 +1,4 @@
-/** Which objects of a collection a request means: labelSelector and fieldSelector. */
+/** Selects the objects of a collection that a request means: labelSelector and fieldSelector. */
 
 import type { Config } from "@flotilla/model";
 import { ownValue } from "@flotilla/model";

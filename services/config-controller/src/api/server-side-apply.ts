@@ -1,8 +1,8 @@
 /**
- * Server-side apply: each manager's last application is remembered, so that what it leaves out the next time is removed, and what
- * another manager has said is not overwritten unless that is forced. Lists are one value.
+ * Server-side apply: each manager's last application is remembered, so that fields which it leaves out the next time are removed, and
+ * fields of another manager are not overwritten unless that is forced. Lists are one value.
  *
- * differs: a Kubernetes API keeps the fields of each manager in managedFields, and knows lists whose items have keys.
+ * differs: a Kubernetes API keeps the fields of each manager in managedFields, and supports lists whose items have keys.
  */
 import { equalJson, isObject, type KubeObject, ownValue } from "@flotilla/model";
 import { ApiError, type Cause } from "./api-error.ts";
@@ -57,7 +57,7 @@ export function withoutMemory(annotations: Readonly<Record<string, string>>): Re
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => !name.startsWith(appliedPrefix)));
 }
 
-/** What a manager can want: no identity, no status. */
+/** The fields that a manager can set: no identity, no status. */
 function intentOf({ apiVersion: _, kind: __, status: ___, metadata, ...content }: KubeObject): Record<string, unknown> {
   const { labels, annotations } = metadata;
   const wanted = { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) };
@@ -102,7 +102,7 @@ function removals(before: unknown, now: unknown, others: readonly unknown[]): Re
   return Object.fromEntries(patch);
 }
 
-/** What `theirs` wants beyond `taken`. */
+/** The fields of `theirs` that are not in `taken`. */
 function without(theirs: unknown, taken: unknown): unknown {
   if (!isObject(theirs) || !isObject(taken)) return theirs;
   const rest = Object.entries(theirs).flatMap(([name, value]) => {

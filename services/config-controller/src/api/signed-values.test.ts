@@ -51,7 +51,7 @@ it("objects of a version that did not authenticate are taken once and written ag
   }
 });
 
-it("what was written again once is not written again at the next start", async () => {
+it("a value that was written again once is not written again at the next start", async () => {
   const directory = mkdtempSync(join(tmpdir(), "flotilla-signed-once-"));
   try {
     let count = 0;

@@ -1,6 +1,6 @@
 /**
- * What was written over the API before values were authenticated, or with a seal key that is lost, is taken once and written again with
- * a code of the key in use. That this was done is kept in the work directory: on the bus, whoever gets at it could undo it.
+ * Objects that were written over the API before values were authenticated, or with a seal key that is lost, are accepted once and written
+ * again with a code of the key in use. The work directory records that this was done: on the bus, anyone with access to it could undo it.
  */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";

@@ -8,17 +8,17 @@ export interface WatchOptions {
   readonly history: EventHistory;
   /** Of the store as it is now. */
   readonly version: () => number;
-  /** What is there now; sent first to whoever names no version. */
+  /** Objects present now; sent first to clients that name no version. */
   readonly present: () => readonly Config[];
   readonly isWanted: (config: Config) => boolean;
   readonly show: (config: Config) => unknown;
   /** As the query has it; undefined or "0": from what is there. */
   readonly since: string | undefined;
-  /** What is there comes first in any case, and its end is marked. */
+  /** Present objects come first in any case, and their end is marked. */
   readonly initialEvents: boolean;
   readonly timeoutMs: number;
   readonly bookmarks: boolean;
-  /** Says so from time to time, also when nothing happens. `isInitialEnd`: all that was there has been sent. */
+  /** Sends a bookmark from time to time, also when nothing happens. `isInitialEnd`: all objects present at the start have been sent. */
   readonly bookmark: (version: number, isInitialEnd: boolean) => unknown;
 }
 

@@ -1,4 +1,4 @@
-/** What connects config-controller with the fleet: the seal of Secrets, its certificate, and the bus. */
+/** Connects config-controller with the fleet: the seal of Secrets, its certificate, and the bus. */
 import { keepOwnCertificate, type OwnCertificate } from "@flotilla/auth/serving";
 import { type Bus, connectWithHealth, readSeal, type Seal } from "@flotilla/bus";
 import { serviceAccount } from "../api/certificate.ts";

@@ -16,7 +16,7 @@ export interface PublishingParts {
   readonly metrics: ConfigMetrics;
 }
 
-/** What reading everything took is not needed again after this. */
+/** Memory used for the initial read is not needed again after this. */
 const releaseAfterMs = 2_000;
 
 /** Runs until the service stops. It is ready when the view is published, or that is the duty of another replica. */

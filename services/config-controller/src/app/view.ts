@@ -18,7 +18,7 @@ import { openSources } from "../watch/open-sources.ts";
 
 export interface ViewOptions {
   readonly certificate: OwnCertificate;
-  /** What was written over the API, where there is one. */
+  /** Objects written over the API, where there is one. */
   readonly durable: DurableStore | undefined;
   readonly published: PublishedConfig;
   /** Called when the sources or the view may have other problems. */
@@ -38,7 +38,7 @@ export interface View extends AsyncDisposable {
   readonly issuerKeys: IssuerKeys;
   /** Of objects in the view. */
   readonly isPublished: (key: ConfigKey) => boolean;
-  /** What is to be published. Runs the sources until the service stops. */
+  /** The objects to publish. Runs the sources until the service stops. */
   groups(): AsyncIterable<AggregateGroup>;
   mesh(): JsonObject | undefined;
   proxyConfigs(): readonly Config[];

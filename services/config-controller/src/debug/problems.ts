@@ -1,4 +1,4 @@
-/** What is refused, in conflict or ignored now, for `/debug/problems` and `flotilla status`. */
+/** Problems of the moment (rejected, in conflict, ignored), for `/debug/problems` and `flotilla status`. */
 import { compareText } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 import { foreignKind } from "@flotilla/sources";

@@ -1,4 +1,4 @@
-/** Which Ingresses the mesh serves, and at which addresses: as istiod decides it. */
+/** Selects the Ingresses that the mesh serves, and their addresses: as istiod decides it. */
 import { isIP } from "node:net";
 import { type IngressSettings, isServedIngress } from "@flotilla/gateway-api";
 import type { Ingress, IngressClass, Node, Pod, Service } from "@flotilla/kube-api";

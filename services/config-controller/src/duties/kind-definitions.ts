@@ -45,7 +45,7 @@ export async function keepDefinitions(options: KindDefinitionsOptions, stop: Abo
       } catch (error) {
         // Away, or changed meanwhile: the next look finds what is there then.
         if (!(error instanceof KubeError) || error.code === "KUBE_REFUSED") throw error;
-        options.log.debug("a definition is not kept", { name: definition.metadata.name, reason: error.message });
+        options.log.debug("resource definition not saved", { name: definition.metadata.name, reason: error.message });
       }
     }
     await delay(options.everyMs ?? 60_000, stop);
@@ -64,12 +64,12 @@ async function keep(
   if (known === undefined) {
     const own = { ...definition.metadata.annotations, ...marks };
     await api.create(path, { ...definition, metadata: { ...definition.metadata, annotations: own } });
-    log.info("a kind is defined", { name });
+    log.info("kind defined", { name });
     return;
   }
   const { [annotations.version]: author, [annotations.digest]: written } = known.metadata.annotations ?? {};
   if (author === undefined) {
-    if (!left.has(name)) log.info("the definition of a kind is somebody else's, it is left alone", { name });
+    if (!left.has(name)) log.info("definition of a kind has another owner, left unchanged", { name });
     left.add(name);
     return;
   }
@@ -78,5 +78,5 @@ async function keep(
   if (found === undefined) return;
   const metadata = { ...found.metadata, annotations: { ...found.metadata.annotations, ...marks } };
   await api.replace(`${path}/${name}`, { ...found, spec: definition.spec, metadata });
-  log.info("the definition of a kind is brought up to date", { name, from: author, to: version });
+  log.info("definition of a kind updated", { name, from: author, to: version });
 }

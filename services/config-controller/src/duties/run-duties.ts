@@ -1,4 +1,4 @@
-/** What one config-controller of a cluster does for all: each duty by its own Lease, so that several share them. */
+/** Duties that one config-controller of a cluster performs for all: each by its own Lease, so that several share them. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Bus } from "@flotilla/bus";

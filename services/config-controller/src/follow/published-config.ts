@@ -33,7 +33,7 @@ export interface Generation {
   readonly changes: readonly GenerationChange[];
 }
 
-/** One that the stream still knows to be gone. */
+/** A deleted object whose deletion is still on the stream. */
 export interface DeletedObject {
   readonly key: ConfigKey;
   readonly position: number;
@@ -41,7 +41,7 @@ export interface DeletedObject {
 }
 
 export interface PublishedListener {
-  /** What is there when following begins, and again when the sequence has begun anew. */
+  /** Objects present when following begins, and again when the sequence has begun anew. */
   onBaseline(deleted: readonly DeletedObject[]): void;
   onGeneration(generation: Generation): void;
 }
@@ -95,7 +95,7 @@ export class PublishedConfig {
     for (const held of this.#held.values()) if (isWanted(held.key)) yield read(held);
   }
 
-  /** What there is of those that changed after that generation. */
+  /** Present objects that changed after that generation. */
   *changedAfter(position: number): Generator<Omit<PublishedObject, "config">, void, undefined> {
     for (const held of this.#held.values()) if (held.position > position) yield held;
   }

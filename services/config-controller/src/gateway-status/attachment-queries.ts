@@ -1,4 +1,4 @@
-/** What Gateways listen on, and what routes attach to, as queries over `GatewayInputs`. */
+/** Listeners of Gateways and attachments of routes, as queries over `GatewayInputs`. */
 import {
   type AttachedParent,
   attachRoute,
@@ -83,7 +83,7 @@ export function rootsFinding(view: View, ref: RootsRef): string | undefined {
   return facts === undefined ? rootsProblem(ref, undefined) : facts.roots;
 }
 
-/** What a route attaches to. By `Kind/namespace/name`. */
+/** The parents that a route attaches to. By `Kind/namespace/name`. */
 export const attachmentQuery: Query<Nobody, string, readonly AttachedParent[]> = {
   name: "attachments",
   compute: (view, text) => {

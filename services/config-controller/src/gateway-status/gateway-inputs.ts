@@ -1,6 +1,6 @@
 /**
- * The inputs of the status of Gateway API objects, in a graph: objects of the configuration with the rows they stand in, and what
- * services there are. Whoever reads a row (an empty one too) learns of its changes.
+ * The inputs of the status of Gateway API objects, in a graph: objects of the configuration with the rows they stand in, and the existing
+ * services. Queries that read a row (an empty one too) are notified of its changes.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import {
@@ -22,7 +22,7 @@ import type { ServiceFacts } from "./service-facts.ts";
 /** All status is everybody's: computations ask no questions of who reads. */
 export type Nobody = undefined;
 
-/** What is wrong with a Secret or ConfigMap, as a certificate, as roots and as parameters; the data itself is not kept. */
+/** Problems of a Secret or ConfigMap, as a certificate, as roots and as parameters; the data itself is not kept. */
 export interface CredentialFacts {
   readonly certificate: string | undefined;
   readonly roots: string | undefined;

@@ -179,7 +179,7 @@ function gatewaysTo(view: View, users: string): readonly { readonly namespace: s
 function poolStatus(view: View, pool: Config<InferencePoolSpec>) {
   const { namespace, name } = pool.key;
   const home = `${namespace}.svc.${domainOf(view)}`;
-  // Whoever follows the status learns that the pool's Service is gone, too.
+  // Followers of the status are notified of the deletion of the pool's Service, too.
   view.input(inputs.service(`${poolServiceName(name, sha256)}.${home}`));
   return inferencePoolStatus(
     pool,
@@ -188,7 +188,7 @@ function poolStatus(view: View, pool: Config<InferencePoolSpec>) {
   );
 }
 
-/** A Gateway that takes one of the routes has accepted the pool, whatever it says of the others. */
+/** A Gateway that takes one of the routes has accepted the pool, whatever its verdict on the others. */
 function gatewaysOfPool(view: View, users: string): readonly PoolGateway[] {
   const found = new Map<string, PoolGateway>();
   for (const { key } of rowOf(view, users).filter((route) => route.key.kind === "HTTPRoute")) {

@@ -1,4 +1,4 @@
-/** What is written into the status of a Gateway API object: our fields with times and generation, beside what others have there. */
+/** The content written into the status of a Gateway API object: our fields with times and generation, beside the entries of others. */
 import { type Condition, withForeignEntries } from "@flotilla/gateway-api";
 import { equalJson, ownValue } from "@flotilla/model";
 import type { StatusFields } from "./gateway-queries.ts";
@@ -82,7 +82,7 @@ function stamped(
   });
 }
 
-/** Whether the object has the fields as they are to be, whatever else it has. */
+/** True where the object has the fields as they are to be, whatever else it has. */
 export function isWritten(wanted: StatusFields, before: unknown): boolean {
   const stored = (before ?? {}) as StatusFields;
   if (optional.some((name) => ownValue(stored, name) !== undefined && ownValue(wanted, name) === undefined))

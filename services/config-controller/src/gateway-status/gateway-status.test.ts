@@ -1,4 +1,4 @@
-/** What is written of Gateways and routes, into an API server that only keeps what it is given. */
+/** The status that is written of Gateways and routes, into an API server that only keeps what it is given. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultClassSettings } from "@flotilla/gateway-api";

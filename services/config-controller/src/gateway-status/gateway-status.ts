@@ -27,7 +27,7 @@ export interface GatewayStatusOptions {
   readonly classes: GatewayClassSettings;
   /** Namespaces that are read; empty: all. */
   readonly namespaces: readonly string[];
-  /** What is known of the API server's objects without asking. */
+  /** Objects of the API server, available without a request. */
   readonly stored?: StoredObjects;
   readonly onWritten: () => void;
   readonly log: Logger;
@@ -52,7 +52,7 @@ export class GatewayStatus {
   readonly #observed = new Map<string, Observation<StatusFields | undefined>>();
   /** When objects are to be looked at, by their key; in order of the time but for those that gather. */
   readonly #due = new Map<string, number>();
-  /** What was found or written last. */
+  /** The status that was found or written last. */
   readonly #written = new Map<string, string>();
   /** An object has one write at a time. */
   readonly #writing = new Map<string, Promise<void>>();
@@ -209,7 +209,7 @@ export class GatewayStatus {
     const now = new Date(nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
     const wanted = ({ metadata, status }: StoredObject) =>
       stampedStatus(fields, status, { generation: generation ?? metadata.generation, now });
-    // What was noted may be an object of the same name from before: it is enough to write, and too little to leave it.
+    // The noted object may be an earlier one of the same name: it suffices for a write, but not for skipping one.
     const known = this.#stored.get(text);
     const isBehind = known !== undefined && !isWritten(wanted(known), known.status);
     const stored = isBehind ? known : await api.get<StoredObject>(path);

@@ -36,7 +36,7 @@ export async function keepPoolService(
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
   const found = await api.get<StoredService>(path);
   if (found !== undefined && !isOwnPoolService(found.metadata.labels ?? {})) {
-    log.warn("a Service of an InferencePool's name is somebody else's, it is left alone", { namespace, name });
+    log.warn("Service of an InferencePool's name has another owner, left unchanged", { namespace, name });
     return false;
   }
   if (found !== undefined && isAsWanted(found, wanted)) return false;

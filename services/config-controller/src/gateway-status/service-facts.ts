@@ -1,4 +1,7 @@
-/** What the status of Gateways needs of services: ports, addresses, and which ports have an endpoint. From the bus, all clusters as one. */
+/**
+ * Facts of services that the status of Gateways needs: ports, addresses, and the ports that have an endpoint. From the bus, all clusters as
+ * one.
+ */
 import { type Bus, filters, lastChanges, subscribe } from "@flotilla/bus";
 import { isPoolService } from "@flotilla/gateway-api";
 import {

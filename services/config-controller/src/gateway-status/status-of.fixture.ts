@@ -1,4 +1,4 @@
-/** For tests: what the status of an object of the Gateway API says, of objects and services that are given. */
+/** For tests: the status of an object of the Gateway API, computed from given objects and services. */
 import { builtInClasses, defaultClassSettings } from "@flotilla/gateway-api";
 import { Graph } from "@flotilla/incremental";
 import { type Config, configKeyText } from "@flotilla/model";

@@ -1,6 +1,6 @@
 /**
- * The status of Gateway API objects as the API server has it, with the version that a write has to name: noted by whoever follows the
- * objects for their configuration, so that a status is compared without asking for it.
+ * The status of Gateway API objects as the API server has it, with the version that a write has to name: noted by the followers of these
+ * objects for their configuration, so that a status is compared without a request for it.
  */
 import type { KubeObject } from "@flotilla/kube-api";
 import { type ConfigKey, configKeyText } from "@flotilla/model";

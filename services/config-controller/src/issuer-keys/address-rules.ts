@@ -1,6 +1,6 @@
 /**
- * Which addresses URIs out of objects may lead to. Whoever may write a RequestAuthentication would otherwise have the control plane
- * ask services of its own network (CVE-2026-41413).
+ * Addresses that URIs from objects may lead to. Authors of a RequestAuthentication could otherwise make the control plane send requests to
+ * services of its own network (CVE-2026-41413).
  */
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 

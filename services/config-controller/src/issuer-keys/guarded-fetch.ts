@@ -84,7 +84,7 @@ async function allowedAddresses(
   return allowed;
 }
 
-/** The resolver knows no abort, so it is not waited for. */
+/** The resolver does not support abort, so it is not waited for. */
 function nameProblem(cause: unknown): never {
   throw unreachable("has a host without an address", cause);
 }

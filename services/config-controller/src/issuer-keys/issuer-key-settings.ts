@@ -13,14 +13,14 @@ export const issuerKeySettings = {
     default: "false",
     values: ["false", "istiod", "true", "hybrid", "envoy"],
     sentence:
-      "Who fetches keys of issuers by URI. false, istiod: the control plane. true, hybrid: proxies, where the host is a service of the mesh. envoy: proxies.",
+      "Component that fetches keys of issuers by URI. false, istiod: the control plane. true, hybrid: proxies, where the host is a service of the mesh. envoy: proxies.",
   }),
   jwksRefreshMs: duration({
     env: "PILOT_JWT_PUB_KEY_REFRESH_INTERVAL",
     default: 1_200_000,
     min: 1_000,
     max: 86_400_000,
-    sentence: "How often keys of issuers are fetched again, ±10 %.",
+    sentence: "Refresh interval of issuers' keys, ±10 %.",
   }),
   allowedJwksRanges: ranges({
     env: "ALLOWED_CIDRS_IN_JWKS_URIS",

@@ -1,4 +1,4 @@
-/** Which keys are fetched, when again, what stays in force, and which replica does it. */
+/** Keys that are fetched, when they are fetched again, which ones stay in force, and the replica that fetches them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type IssuerKeysSpec, issuerKeysKey } from "@flotilla/auth";
@@ -29,7 +29,7 @@ class Replica implements AsyncDisposable {
   readonly asked: string[] = [];
   failures = 0;
   readonly keys: IssuerKeys;
-  /** What its changes make of the view. */
+  /** The view after its changes. */
   readonly objects = new Map<string, IssuerKeysSpec>();
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>[] = [];

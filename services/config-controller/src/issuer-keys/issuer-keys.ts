@@ -69,7 +69,7 @@ export class IssuerKeys {
     onChange: (key, config) => this.#note(key, config),
   };
 
-  /** Of objects in the view: what this replica knows from an earlier term may be old. */
+  /** Of objects in the view: this replica's data from an earlier term may be old. */
   readonly isPublished = ({ kind, name }: ConfigKey): boolean => kind !== issuerKeysKind || this.#current.has(name);
 
   asSource(): ConfigSource {
@@ -137,7 +137,7 @@ export class IssuerKeys {
     this.#due.wake();
   }
 
-  /** What another replica, or this one before its restart, had fetched stays in force until there is something newer. */
+  /** Keys that another replica, or this one before its restart, had fetched stay in force until there is something newer. */
   #takeOver(entry: Entry): void {
     const config = this.#options.published.get(issuerKeysKey(entry.source))?.config;
     entry.dueMs = 0;
@@ -188,7 +188,7 @@ export class IssuerKeys {
     });
   }
 
-  /** Whether the term that asked goes on, and somebody needs the keys. */
+  /** True while the term that asked goes on, and an object needs the keys. */
   #isCurrent(entry: Entry, term: AbortSignal): boolean {
     return this.#term === term && !term.aborted && this.#entries.get(entry.name) === entry;
   }

@@ -1,4 +1,4 @@
-/** Which key sets RequestAuthentications need: each once, as long as an object needs it. */
+/** Selects the key sets that RequestAuthentications need: each once, as long as an object needs it. */
 import { issuerKeysKey, issuerKeysSource } from "@flotilla/auth";
 import { type Config, type ConfigKey, type ConfigKeyText, configKeyText, isObject } from "@flotilla/model";
 

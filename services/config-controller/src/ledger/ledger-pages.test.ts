@@ -127,7 +127,7 @@ describe("a generation", () => {
   });
 });
 
-describe("what differs between generations", () => {
+describe("differences between generations", () => {
   const withheld = { withheld: "Secrets are not kept" };
   const cases: readonly (readonly [name: string, before: LedgerContent, after: LedgerContent, expected: unknown])[] = [
     ["nothing for one that came and went", null, null, undefined],

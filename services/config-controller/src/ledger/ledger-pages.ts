@@ -181,7 +181,7 @@ export function shownManifest(content: LedgerContent): KubeObject | undefined {
   return { apiVersion, kind, metadata: own, ...contentOf(content) };
 }
 
-/** What people write of an object: where it was read from and which version its source gave it is no difference. */
+/** The content that people write of an object: its source location and the version that its source gave it are no difference. */
 function plain(content: LedgerContent): Json {
   if (content === null || isWithheld(content)) return {};
   const { labels, annotations, spec } = content;

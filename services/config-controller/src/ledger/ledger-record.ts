@@ -1,4 +1,4 @@
-/** One generation of the configuration as the ledger keeps it: enough to take it back, and to say who caused it. */
+/** One generation of the configuration as the ledger keeps it: enough to roll it back, and to name its cause. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import {
   type Cause,
@@ -117,5 +117,5 @@ function contentOf(key: ConfigKey, config: Config | undefined, maxBytes: number)
   return { content: { withheld: `${configKeyText(key)} had ${size} bytes, too many to be kept` }, size: 0 };
 }
 
-/** What is shown in place of a Secret. */
+/** The placeholder shown for a Secret. */
 export const secretContent: LedgerContent = { withheld: "Secrets are not kept" };

@@ -8,7 +8,7 @@ import { type KeyValue, readValue } from "@flotilla/bus";
 import { Turns } from "@flotilla/runtime";
 import { decodeRecord, encodeRecord, type LedgerChange, type LedgerRecord } from "./ledger-record.ts";
 
-/** What is known of a record without its content. */
+/** A record without its content. */
 export interface RecordSummary
   extends Pick<LedgerRecord, "number" | "epoch" | "position" | "part" | "parts" | "cause"> {
   readonly objects: readonly { readonly object: string; readonly op: LedgerChange["op"] }[];
@@ -28,13 +28,13 @@ export interface LedgerRingOptions {
 export class LedgerRing {
   readonly #options: LedgerRingOptions;
   readonly #places = new Map<string, Place>();
-  /** What was read must not be overtaken by what was written meanwhile. */
+  /** Reads and writes take turns: concurrent writes must not overtake the values read. */
   readonly #turns = new Turns();
   /** The highest that was ever known here, lost or not. */
   #newest = 0;
   /** Lost ones that `compare` has not named yet. */
   #lost: number[] = [];
-  /** What is being written: it comes back by the watch, and need not be read for that. */
+  /** The record being written: it comes back by the watch, and need not be read for that. */
   #own: { readonly value: Uint8Array; readonly summary: RecordSummary } | undefined;
 
   constructor(options: LedgerRingOptions) {
@@ -119,7 +119,7 @@ export class LedgerRing {
       if (isLost) this.#lost.push(place.summary.number);
       // A bucket that was made anew counts from 1: what stands there can be replaced by the revision that it has there only.
       const isOutdated = isLost || (entry?.revision ?? 0) < place.revision;
-      // What came by the watch meanwhile is newer than what was read.
+      // Entries that the watch delivered meanwhile are newer than the ones read.
       if (!isOutdated || this.#places.get(key) !== place) continue;
       if (entry === undefined) this.#places.delete(key);
       else this.#places.set(key, { revision: entry.revision, summary });

@@ -34,7 +34,7 @@ async function keeper(bus: Bus, size = 100) {
   ]);
   const kept = () =>
     until(() => ring.last?.position === published.position, { withinMs: 30_000, what: "the generation to be kept" });
-  /** What comes while following begins comes as one. */
+  /** Changes that arrive while following begins come as one. */
   const seen = async (publishing: Promise<unknown>) => {
     const before = published.position;
     await publishing;

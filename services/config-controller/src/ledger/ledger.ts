@@ -16,10 +16,10 @@ export interface LedgerOptions {
   readonly log: Logger;
 }
 
-/** What changed between two generations, by key: how it was in the first and how it is in the second. */
+/** Changes between two generations, by key: the content in the first and in the second. */
 export type Changed = ReadonlyMap<ConfigKeyText, { readonly before: LedgerContent; readonly after: LedgerContent }>;
 
-/** What is there when following begins, until it is known what was kept of it. */
+/** Objects present when following begins, until it is clear which of them were kept. */
 interface Baseline {
   readonly position: number;
   readonly epoch: string;
@@ -60,20 +60,20 @@ export class Ledger {
         await this.#wakeup.wait(stop);
       } catch (error) {
         if (stop.aborted) return;
-        log.warn("a generation is not kept yet, trying again", { position: this.#pending[0]?.position, error });
+        log.warn("generation not saved yet, trying again", { position: this.#pending[0]?.position, error });
         await delay(retryMs, stop);
       }
     }
   }
 
-  /** Of this sequence, oldest first. What is before the first cannot be read back. */
+  /** Of this sequence, oldest first. Generations before the first cannot be read back. */
   history(): readonly RecordSummary[] {
     const { published } = this.#options;
     return this.#ring?.summaries().filter(({ epoch }) => epoch === published.epoch) ?? [];
   }
 
   /**
-   * What differs between the generations: everything that changed after `from`, up to and with `to`.
+   * Differences between the generations: everything that changed after `from`, up to and with `to`.
    * @throws ConfigError CONFIG_NOT_KEPT when the history does not reach back so far
    */
   async between(from: number, to: number): Promise<Changed> {
@@ -173,7 +173,7 @@ export class Ledger {
     if (this.#ring !== undefined) this.#catchUp(this.#ring);
   }
 
-  /** What changed since the last record is one generation, whose objects are known as they are but not as they were. */
+  /** Changes since the last record form one generation, whose objects have known contents after it but not before it. */
   #catchUp({ last }: LedgerRing): void {
     const { maxBytes } = this.#options;
     if (this.#baseline === undefined) return;
@@ -211,7 +211,7 @@ function shown(key: ConfigKey, config: Config | undefined): LedgerContent {
   return key.kind === "Secret" ? secretContent : config;
 }
 
-/** Whether it, or something later, has been kept, maybe by another replica. */
+/** True where it, or something later, has been kept, maybe by another replica. */
 function isKept({ epoch, position, part }: Omit<LedgerRecord, "number">, last: RecordSummary | undefined): boolean {
   if (last?.epoch !== epoch) return false;
   return last.position > position || (last.position === position && last.part >= part);

@@ -9,7 +9,7 @@ import { LedgerRing } from "./ledger-ring.ts";
 
 export interface OpenLedgerOptions {
   readonly bus: Bus;
-  /** Not begun yet: the ledger wants to see its beginning. */
+  /** Not begun yet: the ledger needs to see its beginning. */
   readonly published: PublishedConfig;
   /** How many records are kept. */
   readonly size: number;

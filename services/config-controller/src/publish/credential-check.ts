@@ -1,4 +1,4 @@
-/** Whether proxies could use the certificates and keys of a Secret, or the roots of a ConfigMap. Reasons hold nothing of a key. */
+/** Checks that proxies could use the certificates and keys of a Secret, or the roots of a ConfigMap. Reasons hold nothing of a key. */
 import { type Config, isBase64, type JsonObject, ownValue } from "@flotilla/model";
 import {
   checkKeyPolicy,

@@ -1,7 +1,7 @@
 /**
  * Secrets and ConfigMaps on their way to the bus: those that an object refers to, in a state that proxies can use. Of one that is broken
  * the last good version stays in force, and it is reported.
- * Which Secrets and ConfigMaps objects refer to: only these are published.
+ * Selects the Secrets and ConfigMaps that objects refer to: only these are published.
  */
 import {
   type Config,
@@ -27,7 +27,7 @@ export const credentialsName = "credentials";
 export interface CredentialsOptions {
   readonly store: Pick<AggregateStore, "snapshot" | "get" | "has">;
   readonly nowMs: () => number;
-  /** What is refused is different. */
+  /** The rejected objects changed. */
   readonly onProblems: () => void;
 }
 

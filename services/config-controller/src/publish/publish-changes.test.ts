@@ -1,4 +1,4 @@
-/** What counts as published, what travels, and what a snapshot takes away. */
+/** Changes that count as published, the kinds that are sent, and the deletes that a snapshot causes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ConfigChange, ConfigKey } from "@flotilla/model";
@@ -86,7 +86,7 @@ describe("changes of the configuration", () => {
     const keep = ({ name }: ConfigKey) => name === "unread";
     const { snapshots, pruned, logged } = await published([snapshot(), changed(put("Gateway", "a")), snapshot(keep)]);
     assert.deepEqual([snapshots, pruned], [[0], ["gone"]]);
-    assert.deepEqual(logged, ["everything is known", "published", "published"]);
+    assert.deepEqual(logged, ["initial sync complete", "published", "published"]);
   });
 
   it("are emptied when they are done with, so that they are not held until the next", async () => {

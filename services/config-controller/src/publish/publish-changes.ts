@@ -15,7 +15,7 @@ export interface PublishOptions {
   readonly nowMs: () => number;
   /** Called after the first snapshot: everything is known from then on. `keep`: what is in force although it is not in the view. */
   readonly onSnapshot: (keep: (key: ConfigKey) => boolean) => Promise<void>;
-  /** Whether the view has it now. */
+  /** True where the view has it now. */
   readonly isInView: (key: ConfigKey) => boolean;
 }
 
@@ -27,7 +27,7 @@ export async function publishChanges(
   let isKnown = false;
   for await (const group of groups) {
     if (group.snapshot && isKnown) {
-      // What changed with it was published before it; left are keys that a source could not read until now.
+      // Its changes were published before it; left are keys that a source could not read until now.
       const { keep } = group;
       const isThere = (key: ConfigKey) => (isInView(key) && isSendable(key.kind, canSeal)) || keep(key);
       const deletes = await orAborted(
@@ -42,7 +42,7 @@ export async function publishChanges(
       await orAborted(onSnapshot(group.keep), stop);
       const kinds = [...group.counts].filter(([kind]) => isSendable(kind, canSeal));
       const objects = kinds.reduce((sum, [, objectsOfKind]) => sum + objectsOfKind, 0);
-      log.info("everything is known", { objects });
+      log.info("initial sync complete", { objects });
       continue;
     }
     const { changes, eventTimeMs, source, caller } = group;

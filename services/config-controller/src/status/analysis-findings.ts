@@ -1,6 +1,6 @@
 /**
- * What analysis finds of the published objects, for their status: by those analyzers that look at configuration, and at Services once they are
- * published. Pods and Secrets are not looked at. Changes are checked a few objects at a time, so that the process goes on answering.
+ * Findings of the analysis of published objects, for their status: by those analyzers that look at configuration, and at Services once they
+ * are published. Pods and Secrets are not looked at. Changes are checked a few objects at a time, so that the process goes on answering.
  */
 import {
   configurationAnalyzers,
@@ -33,10 +33,10 @@ export class AnalysisFindings {
   readonly #wakeup = new Wakeup();
   readonly #objects = new Map<string, MeshObject>();
   readonly #services = new PublishedServices();
-  /** Whether all Services that are published have been noted: a host that is not among them does not exist. */
+  /** True where all published Services have been noted: a host that is not among them does not exist. */
   #knowsServices = false;
   #isTooLarge = false;
-  /** Whether the analysis looks hosts and ports up. */
+  /** True where the analysis looks up hosts and ports. */
   #looksUpServices = false;
   #analysis = createAnalysis(false);
 
@@ -98,7 +98,7 @@ export class AnalysisFindings {
     if (this.#services.size > this.#options.maxServices) {
       this.#isTooLarge = true;
       this.#services.clear();
-      this.#options.log.warn("the mesh has too many services to look hosts up for the status of objects", {
+      this.#options.log.warn("too many services in the mesh to check hosts for the status of objects", {
         most: this.#options.maxServices,
       });
     }

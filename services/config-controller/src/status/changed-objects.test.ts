@@ -1,4 +1,4 @@
-/** Which objects' status is looked at again, and when. */
+/** Objects whose status is checked again, and when. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ProxyRefusal } from "@flotilla/model";

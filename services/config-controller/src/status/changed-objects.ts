@@ -15,7 +15,7 @@ export class ChangedObjects {
   readonly #sources: ChangedSources;
   readonly #listeners = new Set<() => void>();
   #changed = new Set<string>();
-  /** By object, what was said against it last. */
+  /** By object, the objections reported last. */
   #objections: ReadonlyMap<string, string> = new Map();
 
   constructor(sources: ChangedSources) {
@@ -30,13 +30,13 @@ export class ChangedObjects {
     sources.distributions.listen(() => this.compare());
   }
 
-  /** What is known of these may be different. */
+  /** Facts about these objects may have changed. */
   note(objects: ReadonlySet<string>): void {
     for (const object of objects) if (statusKey(object) !== undefined) this.#changed.add(object);
     if (this.#changed.size > 0) this.#notify();
   }
 
-  /** What is said against objects may be different. */
+  /** Objections to objects may have changed. */
   compare(): void {
     const now = this.#read();
     for (const [object, text] of now) if (this.#objections.get(object) !== text) this.#changed.add(object);
@@ -45,7 +45,7 @@ export class ChangedObjects {
     if (this.#changed.size > 0) this.#notify();
   }
 
-  /** What has gathered; it begins anew. */
+  /** Returns the changed objects collected so far, and starts a new collection. */
   take(): ReadonlySet<string> {
     const taken = this.#changed;
     this.#changed = new Set();

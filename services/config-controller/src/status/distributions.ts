@@ -1,4 +1,4 @@
-/** What the replicas of xds-server report of how far the configuration has come, put together for one object. */
+/** Reports of the xds-server replicas on how far the configuration has come, merged for one object. */
 import { type Bus, type KeyValue, readValue } from "@flotilla/bus";
 import {
   type DistributionReport,
@@ -152,7 +152,7 @@ function reachOf({ epoch, answered, objects }: DistributionReport, change: Chang
   return { reached, waiting: all - reached, isPrecise: all === 0 };
 }
 
-/** What was refused before the change came says nothing about it. */
+/** Rejections from before the change do not concern it. */
 function refusalsOf({ epoch, refusals }: DistributionReport, change: Change): readonly ProxyRefusal[] {
   if (epoch !== change.epoch) return [];
   return refusals.filter(({ objects, position }) => position >= change.position && objects.includes(change.object));

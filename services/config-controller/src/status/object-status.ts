@@ -1,4 +1,4 @@
-/** What is known of an object: whether it is accepted, since which generation, what is doubtful in it, and how far it has come. */
+/** The status of an object: whether it is accepted, since which generation, its warnings, and how far it has come. */
 
 import { type Bus, readValue } from "@flotilla/bus";
 import { apiVersionOf, isIstioKind, kindNamed, noEffectReason } from "@flotilla/kinds";
@@ -28,7 +28,7 @@ export interface ObjectStatus {
   readonly state: "accepted" | "refused";
   /** Why it is refused. */
   readonly problems: readonly Finding[];
-  /** What is doubtful in it, by itself or beside others. */
+  /** Doubts about it, by itself or beside others. */
   readonly warnings: readonly Finding[];
   /** Why the object in force changes nothing in the mesh; absent when it has an effect. Stands among the warnings too. */
   readonly noEffect?: string;
@@ -54,13 +54,13 @@ export interface Finding {
 
 interface StatusSources {
   readonly published: Pick<PublishedConfig, "get" | "all" | "epoch" | "position">;
-  /** What sources refuse now. */
+  /** Objects that sources reject now. */
   readonly refused: () => readonly SourceProblem[];
   /** Objects that several sources have. */
   readonly conflicts: () => readonly Conflict[];
   readonly distributions: Pick<Distributions, "of" | "findings">;
   readonly progress: Pick<RegistryProgress, "effectOf">;
-  /** What analysis finds; absent where it is not enabled. */
+  /** Findings of the analysis; absent where it is not enabled. */
   readonly analysis?: { of(object: string): readonly Finding[] } | undefined;
 }
 
@@ -135,7 +135,7 @@ export class ObjectStatuses {
     for (const [text, found] of wrong) if (isWanted(text)) yield this.#statusOf(text, undefined, found, []);
   }
 
-  /** What is doubtful beside other objects. */
+  /** Doubts about objects beside other objects. */
   #doubts(): ReadonlyMap<string, readonly string[]> {
     const { distributions, conflicts } = this.#sources;
     const doubts = new Map(distributions.findings());
@@ -185,7 +185,7 @@ export class ObjectStatuses {
   #distributionOf({ key, position }: PublishedObject): ObjectDistribution {
     const { published, progress, distributions } = this.#sources;
     const { epoch } = published;
-    // What service-controller has not read yet has come nowhere.
+    // Objects that service-controller has not read yet have taken effect nowhere.
     const effect = registryKinds.has(key.kind)
       ? (progress.effectOf(position, epoch) ?? Number.POSITIVE_INFINITY)
       : position;

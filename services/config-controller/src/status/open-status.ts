@@ -1,4 +1,4 @@
-/** The parts that know the status of objects, put together. */
+/** The parts that determine the status of objects, put together. */
 import type { Bus } from "@flotilla/bus";
 import type { HttpHandler, Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -16,12 +16,12 @@ export interface OpenStatusOptions {
   readonly published: PublishedConfig;
   readonly refused: () => readonly SourceProblem[];
   readonly conflicts: () => readonly Conflict[];
-  /** Whether objects are analyzed beside each other, and with how many Services at most. */
+  /** Enables the analysis of objects beside each other, and limits its number of Services. */
   readonly analysis: { readonly isOn: boolean; readonly maxServices: number };
   readonly log: Logger;
 }
 
-/** What has to be known of objects to write their status somewhere. */
+/** The inputs needed to write the status of objects somewhere. */
 export type StatusFeed = Pick<StatusWriterOptions, "statusOf" | "hasReports" | "takeChanged" | "onChanged">;
 
 export interface RunningStatus {
@@ -29,7 +29,7 @@ export interface RunningStatus {
   readonly feed: StatusFeed;
   readonly statuses: ObjectStatuses;
   readonly distributions: Distributions;
-  /** What is refused may be different. */
+  /** The rejected objects may have changed. */
   noteRefused(): void;
   /** Runs until `stop` fires. */
   run(stop: AbortSignal): Promise<void>;

@@ -1,4 +1,4 @@
-/** What proxies refuse, by the object that is blamed and the type: a thousand proxies mostly refuse one thing. */
+/** Rejections by proxies, by the object that is blamed and the type: a thousand proxies mostly reject one thing. */
 import type { ProxyRefusal } from "@flotilla/model";
 import { shownType } from "@flotilla/proto";
 import { type HttpHandler, type ListShape, listPage } from "@flotilla/runtime";

@@ -1,4 +1,4 @@
-/** What every ConfigStore keeps; run against all implementations by their tests. */
+/** The contract of every ConfigStore; run against all implementations by their tests. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Config, ConfigKey, ConfigStore } from "@flotilla/model";
@@ -242,7 +242,7 @@ async function fill({ store, seed }: StoreUnderTest, configs: readonly Config[])
   await until(isThere, { withinMs: 10_000, what: "the objects to be in the store" });
 }
 
-/** Without the time: a store that reads from a server knows it as the server reports it. */
+/** Without the time: a store that reads from a server has it as the server reports it. */
 function settled(config: Config | undefined): unknown {
   const { provenance: _, ...rest } = config ?? {};
   return rest;

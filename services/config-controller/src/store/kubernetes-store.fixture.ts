@@ -36,7 +36,7 @@ export function kubernetesStore({ api, name, kinds }: KubernetesStoreOptions): C
     const { key, resourceVersion } = changed;
     const current = await read(key);
     expectVersion(key, current && config(current), resourceVersion, name);
-    // Metadata that configuration knows nothing of stays: owners, finalizers.
+    // Metadata outside the configuration stays: owners, finalizers.
     const { status, metadata } = current as KubeObject;
     const { labels, annotations } = changed;
     const object = { ...manifest(kindOf(key), changed), metadata: { ...metadata, labels, annotations } };
@@ -87,7 +87,7 @@ export function kubernetesStore({ api, name, kinds }: KubernetesStoreOptions): C
 
 const maxAttempts = 10;
 
-/** A write that names no version means the last one, whoever was faster. */
+/** A write that names no version means the last one, whichever writer was faster. */
 async function retried(config: Config, write: (config: Config) => Promise<Config>): Promise<Config> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -132,7 +132,7 @@ function stored(object: KubeObject, source: string): Config {
   return config;
 }
 
-/** What the API server says, as a store says it. */
+/** Translates errors of the API server into those of a store. */
 async function reported<T>(key: ConfigKey | undefined, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -1,6 +1,6 @@
 /**
- * Several stores as one: of two with the same object the first in order wins, the one that is writable takes the writes. What
- * another store has cannot be written over: the refusal names both.
+ * Several stores as one: of two with the same object the first in order wins, the one that is writable takes the writes. Objects of another
+ * store cannot be overwritten: the rejection names both.
  */
 import { type Config, type ConfigKey, type ConfigStore, configKeyText, configStore, StoreError } from "@flotilla/model";
 

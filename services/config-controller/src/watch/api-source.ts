@@ -1,4 +1,4 @@
-/** What was written over the API as a source of configuration: each transaction is one group. */
+/** Objects written over the API as a source of configuration: each transaction is one group. */
 import { type Config, type ConfigChange, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import { Wakeup } from "@flotilla/runtime";
 import { withoutMemory } from "../api/server-side-apply.ts";

@@ -15,9 +15,9 @@ import {
 import { createValidator, type Problem } from "@flotilla/validation";
 import { maxInlineLength, ValidationThread } from "@flotilla/validation/aside";
 
-/** What was written together. The first group of a source is everything it has. */
+/** Objects that were written together. The first group of a source is everything it has. */
 export interface ConfigGroup {
-  /** Handed over: whoever takes the group empties it when it is done. */
+  /** Handed over: the consumer of the group empties it when it is done. */
   readonly changes: ConfigChange[];
   readonly eventTimeMs: number;
   /** Accounts that wrote it over the API. */
@@ -32,9 +32,9 @@ export interface ConfigSource extends AsyncDisposable {
   problems(): readonly SourceProblem[];
   /** Objects of kinds that mean nothing to the mesh: how many of each, by `apiVersion kind`. */
   ignored?(): ReadonlyMap<ForeignKind, number>;
-  /** The source does not know now whether it has this object: what is in force stays. */
+  /** True where it is uncertain whether the source has this object: the version in force stays. */
   isIncomplete?(key: ConfigKey): boolean;
-  /** What readiness has to say of it now; undefined when all is well. */
+  /** The condition that readiness reports for it now; undefined when all is well. */
   condition?(): SourceCondition | undefined;
 }
 
@@ -68,7 +68,7 @@ function isOfOtherRevision({ key, labels }: Config, revision: string): boolean {
   return wanted !== undefined && wanted !== revision && isIstioKindNamed(key.kind);
 }
 
-/** On Namespaces, Secrets and the like the label says who injects, not who reads. */
+/** On Namespaces, Secrets and the like the label selects the injecting revision, not the reading one. */
 function isIstioKindNamed(name: string): boolean {
   const kind = kindNamed(name);
   return kind !== undefined && (isIstioKind(kind) || kind.group === "gateway.networking.k8s.io");
@@ -104,7 +104,7 @@ function configChange(change: SourceChange, revision: string): readonly ConfigCh
   return kind === undefined ? [] : [{ type: "config", op: "delete", key: { kind, namespace, name } }];
 }
 
-/** What a directory may hold: configuration that fits its schema and makes sense, and kinds of no concern here. */
+/** Admission for a directory: configuration that fits its schema and makes sense, and kinds of no concern here. */
 export function configAdmission(): Admission {
   const validate = createValidator();
   const thread = new ValidationThread();

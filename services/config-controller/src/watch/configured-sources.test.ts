@@ -71,7 +71,7 @@ ${more}`;
   assert.ok(problems.some((text) => text.startsWith("k8s:// undefined configSources name it, and there is none")));
   assert.ok(problems.some((text) => text.startsWith("Sidecar/shop/both ") && text.includes(`file:${path}`)));
 
-  // The other control plane's MeshConfig counts under what the file says.
+  // The other control plane's MeshConfig ranks below the file's.
   const spec = () => store.get(meshConfigKey)?.spec as JsonObject;
   const reported = { trustDomain: "theirs", ingressClass: "theirs", configSources: [{ address: "xds://theirs:1" }] };
   server.setMesh(reported);

@@ -1,4 +1,4 @@
-/** Which parts of the Gateway API are followed in a cluster, by the names that istiod reads them under. */
+/** Selects the parts of the Gateway API that are followed in a cluster, by the names that istiod reads them under. */
 import { flag, type SettingsOf } from "@flotilla/runtime";
 
 export const gatewayApiSettings = {

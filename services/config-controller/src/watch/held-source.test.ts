@@ -99,7 +99,7 @@ describe("a directory that has become empty", () => {
     assert.deepEqual(held, []);
   });
 
-  it("at the start is held where the bus has objects of its files, whoever has them", async () => {
+  it("at the start is held where the bus has objects of its files, from any source", async () => {
     const elsewhere = { ...configOf("c"), provenance: { source: "file", location: "/other/mesh.yaml:1" } };
     const { source, next, held, confirm } = sourceOf(
       [[]],

@@ -1,9 +1,9 @@
 /**
- * A directory that has lost all of its objects at once is more often a mistake (a mount of the wrong path, a failed checkout) than intended:
- * what was in force stays in force until objects come back or the empty directory is confirmed by a file in it.
+ * A directory that has lost all of its objects at once is more often a mistake (a mount of the wrong path, a failed checkout) than
+ * intended: its objects stay in force until objects come back or the empty directory is confirmed by a file in it.
  *
- * While it runs, the deletes are held back here. After a restart only the bus knows the objects: the problem that is reported then names
- * the directory, and LastGood keeps them.
+ * While it runs, the deletes are held back here. After a restart only the bus has the objects: the problem that is reported then names the
+ * directory, and LastGood keeps them.
  */
 import { existsSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
@@ -18,7 +18,7 @@ export const emptyMarker = ".flotilla-empty";
 export interface HeldSourceOptions {
   /** Of the directory, or of a single file. */
   readonly path: string;
-  /** What is published from files below the path; read once, for the first group. */
+  /** Objects published from files below the path; read once, for the first group. */
   readonly published: (isWanted: (config: Config) => boolean) => readonly Config[];
   readonly log: Logger;
   readonly onProblems: () => void;
@@ -127,8 +127,8 @@ export class HeldSource implements ConfigSource {
     const { path, log, onHeld, onProblems } = this.#options;
     const before = this.#heldObjects;
     this.#heldObjects = objects;
-    if (objects > 0) log.warn("empty directory not taken over", { directory: path, objects, confirmBy: this.#marker });
-    else log.info("directory in force again", { directory: path, objectsHeldBefore: before });
+    if (objects > 0) log.warn("empty directory ignored", { directory: path, objects, confirmBy: this.#marker });
+    else log.info("directory restored", { directory: path, objectsHeldBefore: before });
     onHeld(objects);
     onProblems();
   }

@@ -88,7 +88,7 @@ test("a file that cannot be read keeps what was in it", () =>
     assert.deepEqual(await next(), ["put b", "put c"]);
   }));
 
-test("what a source holds is not adopted", () =>
+test("objects that a source has are not adopted", () =>
   world(async ({ view, next, say }) => {
     const value = sidecar("a", "1", "one.yaml:1");
     view.apply("directory", [{ type: "config", op: "put", key: value.key, value }]);
@@ -96,7 +96,7 @@ test("what a source holds is not adopted", () =>
     assert.deepEqual(await next(), ["put b"]);
   }));
 
-test("what is refused is looked up: only for whole files everything is looked at", () =>
+test("refused objects are looked up; only whole files need all objects", () =>
   world(async ({ next, say, scans }) => {
     say(refused("a"));
     assert.deepEqual(await next(), ["put a"]);

@@ -1,6 +1,6 @@
 /**
- * What was in force when config-controller started and is refused now: it stays in force as it was last good. A running source
- * remembers that by itself; after a restart only the bus knows it. Of all sources this one wins last.
+ * Objects that were in force when config-controller started and are rejected now: their last good version stays in force. A running source
+ * remembers it by itself; after a restart only the bus has it. Of all sources this one has the lowest precedence.
  */
 import { kindNamed, kinds } from "@flotilla/kinds";
 import { type Config, type ConfigChange, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
@@ -59,7 +59,7 @@ export class LastGood implements ConfigSource {
     }
   }
 
-  /** What is about to be adopted is not to be withdrawn first. */
+  /** Objects that are about to be adopted are not to be withdrawn first. */
   isIncomplete(key: ConfigKey): boolean {
     const refused = this.#refused();
     if (refused.objects.has(objectText(key))) return true;

@@ -1,6 +1,6 @@
 /**
- * The sources that the settings ask for, the one that wins first. MeshConfig's configSources name them where it has some, as in
- * istiod; else they are CONFIG_DIR and the cluster. What was written over the API comes last of the objects.
+ * The sources that the settings ask for, the one that wins first. MeshConfig's configSources name them where it has some, as in istiod;
+ * else they are CONFIG_DIR and the cluster. Objects written over the API come last of the objects.
  */
 import type { OwnCertificate } from "@flotilla/auth/serving";
 import { isIstioKind, kindNamed } from "@flotilla/kinds";

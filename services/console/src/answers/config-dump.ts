@@ -31,7 +31,7 @@ const forms: readonly Form[] = [
   { type: "ecds", list: "ecdsFilters", resource: ["ecdsFilter"], name: "name" },
 ];
 
-/** By type and name. What has another form is left out. */
+/** By type and name. Entries of another form are left out. */
 export function dumpedResources(dump: unknown): ReadonlyMap<string, DumpedResource> {
   const parts = listIn(dump, "configs");
   const found = parts.flatMap((part) => [...forms.flatMap((form) => resourcesIn(part, form)), ...scopesIn(part)]);

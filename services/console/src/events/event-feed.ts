@@ -1,7 +1,7 @@
 /**
- * The events of the control plane, from one poll for all callers: config-controller is asked while anybody listens, with the token of a
- * caller who listens and sees the whole mesh. What each caller gets of it is cut to what it may see. xds-server is not asked at all: its
- * replicas report to config-controller.
+ * The events of the control plane, from one poll for all callers: config-controller is polled while anybody listens, with the token of a
+ * caller who listens and sees the whole mesh. Each caller gets the events that it may see. xds-server is not polled at all: its replicas
+ * report to config-controller.
  */
 import { delay, Wakeup } from "@flotilla/runtime";
 import type { Session } from "../session/sessions.ts";
@@ -80,7 +80,7 @@ export class EventFeed {
     try {
       while (!stop.aborted) {
         if (this.#listeners.size === 0) {
-          // What happens meanwhile is no news for the next one, who reads everything.
+          // Events without a listener are no news for the next one, who reads everything.
           this.#recent = undefined;
           await this.#wakeup.wait(stop);
           continue;
@@ -99,7 +99,7 @@ export class EventFeed {
     const before = this.#recent;
     this.#recent = now ?? before;
     this.#greet();
-    // Whether config-controller is away is known from the replicas' readiness.
+    // The replicas' readiness shows that config-controller is away.
     if (now === undefined) return;
     for (const event of eventsBetween(before, now)) {
       if (event.type === "fleet") this.#fleet = event;

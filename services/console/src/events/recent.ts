@@ -1,4 +1,4 @@
-/** What is different between two answers of config-controller's `/debug/recent`, as events. Pure. */
+/** Differences between two answers of config-controller's `/debug/recent`, as events. Pure. */
 import type { ConsoleEvents, GenerationEvent } from "@flotilla/console/contract";
 
 /** As `/debug/recent` of config-controller answers it. */
@@ -105,7 +105,7 @@ function isSame(a: Arrival | undefined, b: Arrival): boolean {
   return a !== undefined && a.live === b.live && a.concerned === b.concerned && a.rejected === b.rejected;
 }
 
-/** What a caller of one namespace may see of an event; undefined for what is not of it. */
+/** The part of an event that a caller of one namespace may see; undefined for events of others. */
 export function within(namespace: string | undefined, event: ConsoleEvent): ConsoleEvent | undefined {
   if (namespace === undefined) return event;
   const isOwn = ({ object }: { readonly object?: string }) => object?.split("/")[1] === namespace;

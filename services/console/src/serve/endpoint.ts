@@ -4,7 +4,7 @@ import { ownValue } from "@flotilla/model";
 import { RequestRefused } from "../errors.ts";
 import type { Session } from "../session/sessions.ts";
 
-/** What an endpoint may look at. */
+/** The inputs of an endpoint. */
 export interface ApiRequest {
   /** Of the caller; its token goes to services only. */
   readonly session: Session;

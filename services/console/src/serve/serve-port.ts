@@ -4,7 +4,7 @@ import type { HttpServer, ServerTls } from "@flotilla/http";
 import { aborted, listen, orAborted } from "@flotilla/runtime";
 import type { ConsoleService } from "../settings.ts";
 
-/** The service account that ca knows this service by. */
+/** The service account under which ca accepts this service. */
 const serviceAccount = "flotilla-console";
 const pollMs = 10_000;
 
@@ -53,11 +53,7 @@ async function followCertificate(service: ConsoleService, onKeyPair: (keyPair: K
   if (certFile !== undefined && keyFile !== undefined)
     return followKeyPair({ type: "files", certFile, keyFile, pollMs }, { log, onKeyPair, onTrouble }, stop);
   onTrouble(`waiting for ca at ${caAddress}`);
-  await using certificate = keepOwnCertificate({
-    ...{ namespace, serviceAccount, port, names, log },
-    // The services are asked with the tokens of callers: a certificate is for its port alone.
-    settings: { ...settings, clientCertificateDir: undefined },
-  });
+  await using certificate = keepOwnCertificate({ settings, namespace, serviceAccount, port, names, log });
   await certificate.follow((material) => {
     onKeyPair(material);
     onTrouble(undefined);

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { RequestRefused } from "../errors.ts";
 
-/** Who is signed in; see SessionInfo of the contract. */
+/** The signed-in caller; see SessionInfo of the contract. */
 export interface SessionCaller {
   readonly account: string;
   readonly mayWrite: boolean;

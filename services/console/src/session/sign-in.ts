@@ -13,7 +13,7 @@ interface CallerPage {
 const maxTokenLength = 12_000;
 
 /**
- * xds-server knows what of the mesh the caller sees, config-controller whether it may write; one of them is enough.
+ * xds-server reports the part of the mesh that the caller sees, config-controller its permission to write; one answer is enough.
  * @throws RequestRefused bad-request, bad-token, away
  */
 export async function callerOfToken(

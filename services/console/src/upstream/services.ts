@@ -1,6 +1,6 @@
 /**
- * Questions to the pages of the services, with the token of the caller who asks. A service that does not answer in time, or refuses,
- * is an ordinary result: answers name it, and have what the others said.
+ * Requests to the pages of the services, with the token of the caller. A service that does not answer in time, or refuses, is an ordinary
+ * result: answers name it, and hold the answers of the others.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";

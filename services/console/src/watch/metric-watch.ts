@@ -62,7 +62,7 @@ export class MetricWatch {
     }
   }
 
-  /** What grew since the reading before; a replica that is read for the first time, or began anew, counts from then on. */
+  /** The growth since the previous reading; a replica that is read for the first time, or began anew, counts from then on. */
   async read(now: Date): Promise<void> {
     const [xds, ca] = await Promise.all([this.#grown("xds-server"), this.#grown("ca")]);
     const sum = (all: readonly Reading[], ...names: readonly string[]) =>

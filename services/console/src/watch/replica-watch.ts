@@ -1,4 +1,4 @@
-/** Whether the replicas of all services are ready, asked for all callers together: readiness is for everybody. */
+/** Readiness of the replicas of all services, polled for all callers together: readiness is for everybody. */
 import type { ReplicaState, ServiceName } from "@flotilla/console/contract";
 import { delay } from "@flotilla/runtime";
 import type { Address, Services } from "../upstream/services.ts";

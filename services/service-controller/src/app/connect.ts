@@ -1,4 +1,4 @@
-/** What connects service-controller with the fleet: its certificate and the bus. */
+/** Connects service-controller with the fleet: its certificate and the bus. */
 import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { type Bus, connectWithHealth, filters, readSeal, subscribe } from "@flotilla/bus";
 import { type Service, serviceKeyText } from "@flotilla/model";
@@ -22,8 +22,8 @@ export async function connect({ name, settings, health, metrics, log, stop }: Re
 }
 
 /**
- * Services that have got an address of the mesh's own, as the fleet knows them: what was given once is not given anew.
- * Waits for a bus that is away.
+ * Services that have an address of the mesh's own on the fleet's stream: an assigned address is not assigned anew. Waits for a bus that is
+ * away.
  */
 export async function publishedAddresses(bus: Bus, stop: AbortSignal): Promise<readonly Service[]> {
   const services = new Map<string, Service>();

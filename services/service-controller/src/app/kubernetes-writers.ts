@@ -1,4 +1,4 @@
-/** What is written into Kubernetes, by one replica each: WorkloadEntries of machines, ServiceExports. */
+/** Objects written into Kubernetes, by one replica each: WorkloadEntries of machines, ServiceExports. */
 
 import { randomUUID } from "node:crypto";
 import type { Bus } from "@flotilla/bus";

@@ -12,9 +12,9 @@ export interface ReportOptions {
   readonly refused: Gauge;
 }
 
-/** What is wrong with objects in force is found by looking at all of them: too much for each change. */
+/** Problems of objects in force are found by a check of all of them: too much for each change. */
 const everyMs = 2_000;
-/** What changes in a source is reported once for all changes that come meanwhile, and behind the change on its way to proxies. */
+/** Problems that change in a source are reported once for all changes that come meanwhile, and behind the change on its way to proxies. */
 const reportAfterMs = 100;
 
 /** Sources report what they refuse while they are opened, each as soon as it is added. */
@@ -45,7 +45,7 @@ export class ProblemReports {
     const refused = this.list();
     const { appeared, over } = this.#known.update(refused);
     for (const problem of appeared) log.warn("refused", { ...problem });
-    for (const { file, object, reason } of over) log.info("refusal is over", { file, object, reason });
+    for (const { file, object, reason } of over) log.info("accepted again after a refusal", { file, object, reason });
     this.#options.refused.set(refused.length);
     const text = refused.length === 0 ? undefined : `${refused.length} objects or files, see /debug/problems`;
     health.setCondition("refused", text);

@@ -67,7 +67,7 @@ class Audited implements AuditedSource {
   readonly #repaired = new Map<string, number>();
   readonly #started = new Wakeup();
   #startedAtMs = 0;
-  /** What the comparison found, in the order of its groups. */
+  /** The differences that the comparison found, by group. */
   readonly #found = new WeakMap<InputGroup, ReadonlyMap<string, Difference>>();
 
   constructor(source: InputSource, lists: Lists, options: AuditOptions) {
@@ -156,8 +156,8 @@ class Audited implements AuditedSource {
         this.#found.set(group, new Map(both));
         yield group;
       } catch (error) {
-        // What cannot be read now is compared the next time; that the source is away it says itself.
-        if (!stop.aborted) log.warn("a source cannot be compared", { source: this.name, error });
+        // Unreadable parts are compared the next time; the source itself reports that it is away.
+        if (!stop.aborted) log.warn("source not compared", { source: this.name, error });
       }
     }
   }
@@ -196,7 +196,7 @@ class Audited implements AuditedSource {
     }
     for (const [shard, texts] of byShard) {
       const ageMs = nowMs() - (this.#agreedAtMs.get(shard) ?? this.#startedAtMs);
-      log.warn("differed from its source and is repaired", { shard, count: texts.length, ageMs, first: texts[0] });
+      log.warn("difference from its source repaired", { shard, count: texts.length, ageMs, first: texts[0] });
       this.#repaired.set(shard, (this.#repaired.get(shard) ?? 0) + texts.length);
       onRepair(shard, texts.length);
     }

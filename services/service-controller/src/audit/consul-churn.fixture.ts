@@ -11,7 +11,7 @@ const serviceNames = 20;
 export async function write(url: string, path: string, body: unknown): Promise<void> {
   const send = async () => {
     const response = await fetch(`${url}${path}`, { method: "PUT", body: JSON.stringify(body) });
-    // What is to go may have gone by a crash.
+    // The object to delete may have gone by a crash.
     if (!response.ok && response.status !== 404) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();
     return true;
@@ -36,7 +36,7 @@ export interface FollowedConsul extends AsyncDisposable {
   /** Everything that is known, and what is wrong. */
   state(): string;
   problems(): readonly string[];
-  /** What is known is what a fresh read of the catalog gives. */
+  /** True when the state held equals a fresh read of the catalog. */
   equalsCatalog(): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** A real Consul that crashes, or whose answers are spoiled on the way: what is known is in the end what its catalog says. */
+/** A real Consul that crashes, or whose answers are corrupted on the way: the state held equals its catalog in the end. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -69,7 +69,7 @@ describe("a real Consul", { skip: missing }, () => {
       const { counts } = proxy;
       test.diagnostic(`${JSON.stringify(counts)}, ${followed.repaired} repaired`);
       for (const fault of faults) assert.ok(counts[fault] > 0, `${fault} did not occur`);
-      // What the wire shows is asked for again; the rest is found by the comparison only.
+      // Faults visible on the wire cause another request; only the comparison finds the rest.
       if (reported.every((fault) => !faults.includes(fault))) assert.ok(followed.repaired > 0);
     });
   }

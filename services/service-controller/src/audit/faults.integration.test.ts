@@ -53,7 +53,7 @@ async function churn(api: KubeApi, count: number): Promise<void> {
   };
   for (let index = 0; index < count; index++) {
     const name = `s${Math.floor(random() * services)}`;
-    // What the server that goes away has done of it is not known: the next write of the slice finds out.
+    // It is unknown how much of it the failing server has done: the next write of the slice finds out.
     await write(name, 1_000 + index).catch(async () => {
       const found = await until(async () => [(await api.get(`${slices}/${name}`)) !== undefined], {
         withinMs: 60_000,
@@ -106,7 +106,7 @@ describe("faults before a real API server", { skip: server === undefined && whyN
     const done = (async () => {
       for await (const { inputs } of audited.groups(stop.signal)) registry.apply(inputs);
     })();
-    /** What a registry would say that reads everything now. */
+    /** The state of a registry that reads everything now. */
     const fresh = async () => {
       const other = new ClusterRegistries(defaultRegistrySettings);
       for (const { inputs } of (await source.list?.(AbortSignal.timeout(10_000))) ?? []) other.apply(inputs);

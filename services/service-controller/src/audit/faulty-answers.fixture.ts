@@ -70,7 +70,7 @@ export async function startFaultyAnswers(agent: string, random: () => number): P
     response.writeHead(status, { "content-type": "application/json", "x-consul-index": index }).end(body);
   };
   const server = createServer((asked, response) => {
-    // Who asked has hung up, or the agent has: the line is cut as it would be without us.
+    // The client has hung up, or the agent has: the line is cut as it would be without us.
     answer(asked, response).catch(() => response.destroy());
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

@@ -1,4 +1,4 @@
-/** What the comparison with a source counts: which shard an input belongs to, its name in it, and what it says. */
+/** The units of the comparison with a source: the shard of an input, its name in it, and its content. */
 import { createHash } from "node:crypto";
 import { compareText, configKeyText, objectKey } from "@flotilla/model";
 import { consulKeyText, type RegistryInput } from "@flotilla/registry";

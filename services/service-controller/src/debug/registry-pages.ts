@@ -15,7 +15,7 @@ export function servicesPage(registry: ClusterRegistries, { query }: HttpRequest
   return { json: { services: pick(registry.state(), "service", query.get("host")) } };
 }
 
-/** Endpoints by host and shard; `away` has the shards whose endpoints are as old as it says. */
+/** Endpoints by host and shard; `away` lists the shards with outdated endpoints, and their age. */
 export function endpointsPage(
   registry: ClusterRegistries,
   clusters: readonly ClusterStatus[],
@@ -28,7 +28,7 @@ export function endpointsPage(
   return { json: { endpoints: pick(registry.state(), "endpoints", query.get("host")), away } };
 }
 
-/** What each workload is an endpoint of, by the object that it comes from; `?object=Pod/namespace/name` picks one. */
+/** The services that each workload is an endpoint of, by the object that it comes from; `?object=Pod/namespace/name` picks one. */
 export function instancesPage(registry: ClusterRegistries, { query }: HttpRequest): HttpReply {
   const only = query.get("object");
   const instances = new Map<string, object[]>();
@@ -60,13 +60,13 @@ function awayOf({ away }: ClusterStatus, nowMs: number) {
   return [{ awaySince: new Date(sinceMs).toISOString(), awaySeconds: Math.round((nowMs - sinceMs) / 1_000), reason }];
 }
 
-/** What is held of each shard that is compared with its source, with a digest of it and when both were last equal. */
+/** The content held of each shard that is compared with its source, with a digest of it and when both were last equal. */
 export function digestsPage(sources: readonly InputSource[]): HttpReply {
   const shards = sources.flatMap((source) => ("shards" in source ? (source as AuditedSource).shards() : []));
   return { json: { shards } };
 }
 
-/** What files are refused, and what is wrong with objects that are in force. */
+/** Rejected files, and problems of objects that are in force. */
 export function listProblems(
   sources: readonly Pick<InputSource, "name" | "problems">[],
   registry: ClusterRegistries,

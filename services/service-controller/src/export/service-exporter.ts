@@ -9,7 +9,7 @@ import type { SourceProblem } from "@flotilla/sources";
 import type { MultiClusterApi } from "../watch/cluster-connection.ts";
 
 export interface ServiceExporterOptions {
-  /** By cluster: the Services that callers of others may know of. */
+  /** By cluster: the Services that callers of other clusters may see. */
   readonly services: () => ReadonlyMap<string, readonly KubeObject[]>;
   /** By cluster, of those that can be asked. */
   readonly apis: () => ReadonlyMap<string, KubeApi>;
@@ -17,7 +17,7 @@ export interface ServiceExporterOptions {
   readonly log: Logger;
   readonly nowMs: () => number;
   readonly lookMs?: number;
-  /** After an API server refused, did not know the kind or did not answer. */
+  /** After an API server refused, did not serve the kind or did not answer. */
   readonly againMs?: number;
 }
 
@@ -82,13 +82,13 @@ export class ServiceExporter {
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
         problem = error.status === 404 ? notFound(service, error) : error.message;
-        // What holds for one service may not hold for the next, unless nobody answers.
+        // An error for one service may not apply to the next, unless nobody answers.
         if (error.code === "KUBE_AWAY") break;
       }
     }
     if (problem !== undefined) state.againAtMs = nowMs() + againMs;
     if (problem !== state.problem && problem !== undefined)
-      log.warn("a service is not exported", { cluster, reason: problem });
+      log.warn("service not exported", { cluster, reason: problem });
     state.problem = problem;
   }
 

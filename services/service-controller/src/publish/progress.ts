@@ -25,7 +25,7 @@ export class Progress {
     let last = "";
     while (!stop.aborted) {
       const progress = { epoch: bus.epoch, read: this.#read, published: publisher.lastSequence };
-      // What is published beside it changes with each endpoint: who reads this asks for the first that holds it.
+      // The published sequence beside it changes with each endpoint: readers need the first one that holds this position.
       const text = `${progress.epoch} ${progress.read}`;
       if (text !== last && bus.state.connected) {
         try {

@@ -1,4 +1,4 @@
-/** What counts as published, and how far the configuration is taken in. */
+/** Changes that count as published, and how far the configuration is taken in. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RegistryChange } from "@flotilla/registry";

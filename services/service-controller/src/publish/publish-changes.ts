@@ -12,7 +12,7 @@ export interface PublishOptions {
   readonly publisher: ChangePublisher;
   /** Called after each snapshot: what is known from then on. */
   readonly onSnapshot: (unread: readonly string[]) => Promise<void>;
-  /** What follows from the configuration up to this place in the fleet's sequence is published, or another's to publish. */
+  /** The effects of the configuration up to this place in the fleet's sequence are published, or another replica's to publish. */
   readonly onRead: (position: number) => void;
   readonly metrics: Pick<RegistryMetrics, "urgent" | "publishSeconds">;
   readonly log: Logger;
@@ -28,7 +28,7 @@ export async function publishChanges(
     if (snapshot) {
       await orAborted(onSnapshot(unread), stop);
       if (read !== undefined) onRead(read);
-      log.info("everything is known", { values: changes.length });
+      log.info("initial sync complete", { values: changes.length });
       continue;
     }
     const options = { eventTimeMs, urgent, ...(source !== undefined && { source }) };
@@ -41,7 +41,7 @@ export async function publishChanges(
   }
 }
 
-/** What a registry that could not be read has published before is the best there is to know. */
+/** The changes that a registry which could not be read has published before are the best available. */
 export function isUnread(key: Change["key"], unread: readonly string[]): boolean {
   if (!("shard" in key)) return false;
   const { registry } = parseShard(key.shard);
@@ -63,7 +63,7 @@ export interface RegistryGroup {
   readonly unread: readonly string[];
 }
 
-/** The snapshot waits for every source: without the ServiceEntries, say, their services would look deleted. */
+/** The snapshot waits for every source: without the ServiceEntries, for example, their services would look deleted. */
 export async function* runRegistry(
   registry: ClusterRegistries,
   sources: readonly InputSource[],

@@ -29,7 +29,7 @@ function entry(name: string): ConfigChange {
   return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
 }
 
-/** Configuration that the test says. */
+/** Configuration that the test supplies. */
 function spoken() {
   const queue = new BoundedQueue<InputGroup>(10);
   const source: InputSource = {

@@ -1,4 +1,4 @@
-/** WorkloadEntries of machines as objects: whose they are, what they say, and their health. */
+/** WorkloadEntries of machines as objects: their owners, their content, and their health. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { KubeObject as ApiObject } from "@flotilla/kube-api";

@@ -47,7 +47,7 @@ export function isLeftBehind(object: ApiObject, nowMs: number, graceMs: number):
   return isRegistration(object) && !isOurs(object) && nowMs - left > graceMs;
 }
 
-/** The registration of a machine, whoever wrote it. */
+/** True where it is the registration of a machine, by any writer. */
 export function isRegistration({ metadata }: ApiObject): boolean {
   return metadata.annotations?.[groupAnnotation] !== undefined;
 }
@@ -81,7 +81,7 @@ export function healthOf(status: unknown): Condition | undefined {
   return conditions.find(({ type }) => type === "Healthy");
 }
 
-/** The status with that health; undefined when it says so already. */
+/** The status with that health; undefined when it has it already. */
 export function statusWithHealth(status: unknown, health: Condition, nowMs: number): object | undefined {
   const before = healthOf(status);
   const isSame = before?.status === health.status;

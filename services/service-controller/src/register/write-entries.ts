@@ -28,7 +28,7 @@ export interface EntryWriterOptions {
   readonly records: () => RegistrationRecords;
   /** After the start nothing is deleted for so long: machines come back meanwhile. */
   readonly settleMs: number;
-  /** What another control plane registered and marked as disconnected for longer is removed. */
+  /** Entries that another control plane registered and marked as disconnected for longer are removed. */
   readonly graceMs: number;
   /** Between two comparisons with what is stored when nothing changes. */
   readonly sweepMs: number;
@@ -111,7 +111,7 @@ export class EntryWriter {
     });
     for (const { object, reason } of problems) {
       if (!this.#problems.some((before) => before.object === object && before.reason === reason))
-        this.#options.log.warn("a machine is not shown in Kubernetes", { object, reason });
+        this.#options.log.warn("machine not written to Kubernetes", { object, reason });
     }
     this.#problems = problems;
     return problems.length === 0 && !waits;

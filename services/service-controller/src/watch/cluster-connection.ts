@@ -1,4 +1,4 @@
-/** What one set of credentials shows of a cluster: each kind as it changes, and how far it has been read. */
+/** Objects of a cluster that one set of credentials can read: each kind as it changes, and how far it has been read. */
 import { type KubeApi, mirror } from "@flotilla/kube-api";
 import { type KubeObject, objectNameOf } from "@flotilla/model";
 import { multiClusterGroup } from "@flotilla/registry";
@@ -6,11 +6,11 @@ import { multiClusterGroup } from "@flotilla/registry";
 export interface FollowedKind {
   readonly kind: string;
   readonly path: string;
-  /** The API server may not know it. */
+  /** The API server may not serve it. */
   readonly mayBeAbsent?: boolean;
   /** Where it may not be read the cluster goes without. */
   readonly mayBeRefused?: boolean;
-  /** What the registry knows it as, where API servers may have it under another name. */
+  /** The registry's version of it, where API servers may have it under another. */
   readonly apiVersion?: string;
 }
 
@@ -121,7 +121,7 @@ export class ClusterConnection {
     else objects?.delete(objectNameOf(event.object));
   }
 
-  /** What was kept, which is forgotten here. */
+  /** Returns the kept objects, and drops them here. */
   release(): readonly ClusterEvent[] {
     const events = [...this.#kept].map(([kind, objects]) => ({
       kind,
@@ -156,7 +156,7 @@ export class ClusterConnection {
       isListed = true;
       const version = event.type === "list" ? event.version : event.object.metadata.resourceVersion;
       if (version !== undefined && /^\d+$/.test(version)) this.positions.set(kind, BigInt(version));
-      // Lines of a watch say what they are only where the server is asked for it.
+      // Lines of a watch hold their kind only where the request asks for it.
       onEvent(this, event.type === "list" ? { kind, ...event } : { ...event, kind, object: { ...event.object, kind } });
     }
   }

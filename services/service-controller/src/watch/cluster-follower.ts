@@ -1,7 +1,7 @@
 /**
- * The objects of one cluster that services and endpoints are made of. A connection with new credentials is built beside the old
- * one and takes over when it knows all that the old one knew: nothing that still exists goes away in between, nothing goes back.
- * What is known stays while the cluster cannot be reached.
+ * The objects of one cluster that services and endpoints are made of. A connection with new credentials is built beside the old one and
+ * takes over when it has all that the old one had: nothing that still exists goes away in between, nothing goes back. The objects held stay
+ * while the cluster cannot be reached.
  */
 import { type KubeApi, type KubeConfig, openKubeApi } from "@flotilla/kube-api";
 import type { ObjectChange } from "@flotilla/registry";
@@ -121,7 +121,7 @@ export class ClusterFollower implements AsyncDisposable {
     }
   }
 
-  /** Takes over at once, or when it knows what the old one knew. */
+  /** Takes over at once, or when it has all that the old one had. */
   #offer(connection: ClusterConnection): void {
     const known: Positions = this.#current?.positions ?? new Map();
     if (connection.hasReached(known)) this.#takeOver(connection);

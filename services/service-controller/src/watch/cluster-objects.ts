@@ -105,7 +105,7 @@ async function listKind(
   }
 }
 
-/** Who wrote which field takes as much room as the object, and nobody asks for it here. */
+/** The owners of fields take as much room as the object, and nobody needs them here. */
 function asKnown(object: KubeObject, kind: FollowedKind | undefined): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata as KubeObject["metadata"] & {
     readonly managedFields?: unknown;

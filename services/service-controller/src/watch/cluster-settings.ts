@@ -2,7 +2,7 @@
 import { duration, flag, list, text } from "@flotilla/runtime";
 import { usualMultiClusterApi } from "./cluster-connection.ts";
 
-/** What is read of API servers. */
+/** The settings for reading API servers. */
 export const kubernetesSettings = {
   watchedNamespaces: list({
     env: "ISTIO_WATCH_NAMESPACE",
@@ -18,17 +18,18 @@ export const kubernetesSettings = {
   kubeSyncTimeoutMs: duration({
     env: "PILOT_REMOTE_CLUSTER_TIMEOUT",
     default: 30_000,
-    sentence: "How long the first snapshot waits for clusters; what was published of one that is away stays then.",
+    sentence:
+      "Maximum wait of the first snapshot for clusters; the last published state of an unreachable one stays then.",
   }),
   insecureKubeconfigs: list({
     env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
     default: [],
     sentence:
-      "What kubeconfigs in Secrets may do that others do not: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
+      "Insecure features that kubeconfigs in Secrets may use: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
   }),
 } as const;
 
-/** What several clusters have of each other: ways into their networks, and multi-cluster services. */
+/** Settings for the connection of several clusters: gateways into their networks, and multi-cluster services. */
 export const multiClusterSettings = {
   discoverGateways: flag({
     env: "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",

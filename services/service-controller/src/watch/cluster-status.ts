@@ -12,7 +12,7 @@ export interface ClusterStatus {
   /** `namespace/name` of the Secret that names it; empty for our own. */
   readonly secretName: string;
   readonly syncStatus: SyncStatus;
-  /** What is known is as old as this: it cannot be followed now. */
+  /** The state held is as old as this: the cluster cannot be followed now. */
   readonly away: Away | undefined;
 }
 
@@ -87,7 +87,7 @@ export function declareClusterGauges(
   });
   metrics.gauge({
     name: "flotilla_cluster_away_seconds",
-    help: "How old what is known of a cluster is that cannot be followed now; 0 while it is followed.",
+    help: "Age of the last state of an unreachable cluster; 0 while it is reachable.",
     labels: ["cluster"],
     collect: replacing(() =>
       clusters().map(({ id, away }) => ({

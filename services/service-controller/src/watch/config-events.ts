@@ -30,7 +30,7 @@ export function configEvents({ bus, nowMs }: ConfigEventOptions): InputSource {
   };
 }
 
-/** What is stored comes as one group, also after the bus has begun anew. */
+/** Stored objects come as one group, also after the bus has begun anew. */
 export async function* inputGroups(
   items: AsyncIterable<SubscriberItem>,
   nowMs: () => number,

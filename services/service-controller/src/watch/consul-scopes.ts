@@ -1,10 +1,10 @@
-/** The parts of Consul that are to be read: the datacenters that are stated, or that the agent knows now, by namespaces. */
+/** The parts of Consul that are to be read: the datacenters that are stated, or that the agent lists now, by namespaces. */
 import { type CatalogScope, type ConsulClient, readDatacenters } from "@flotilla/consul";
 import { aborted, backoff, delay } from "@flotilla/runtime";
 
 export interface ConsulScopesOptions {
   readonly client: ConsulClient;
-  /** Empty: the agent's own; `*`: all that the agent knows. */
+  /** Empty: the agent's own; `*`: all that the agent lists. */
   readonly datacenters: readonly string[];
   /** Empty: Consul without namespaces. */
   readonly namespaces: readonly string[];

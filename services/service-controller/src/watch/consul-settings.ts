@@ -1,4 +1,4 @@
-/** Which Consul is read, and how. Names are those of Consul's own tools where they have them. */
+/** Selects the Consul to read, and how. Names are those of Consul's own tools where they have them. */
 import { duration, integer, list, text, url } from "@flotilla/runtime";
 
 export const consulSettings = {
@@ -27,7 +27,7 @@ export const consulSettings = {
     env: "CONSUL_DATACENTERS",
     default: [],
     sentence:
-      "Datacenters whose services are read: * for all that the agent knows, also as they come and go; the agent's own when empty.",
+      "Datacenters whose services are read: * for all of the agent's list, also as they come and go; the agent's own when empty.",
   }),
   consulNamespaces: list({
     env: "CONSUL_NAMESPACE",
@@ -45,6 +45,6 @@ export const consulSettings = {
   consulSyncTimeoutMs: duration({
     env: "CONSUL_SYNC_TIMEOUT",
     default: 30_000,
-    sentence: "How long the first snapshot waits for Consul; what was published of it before stays then.",
+    sentence: "Maximum wait of the first snapshot for Consul; its last published state stays then.",
   }),
 } as const;

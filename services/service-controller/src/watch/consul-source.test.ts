@@ -24,7 +24,7 @@ function sourceOf(url: string, over: Partial<ConsulSourceOptions> = {}): InputSo
   });
 }
 
-/** Follows a source: what it says, and what stands after it. */
+/** Follows a source: its reports, and the state after it. */
 function follow(source: InputSource) {
   const stop = new AbortController();
   const state = new Map<string, string>();

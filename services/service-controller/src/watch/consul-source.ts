@@ -61,7 +61,7 @@ class ConsulSource implements InputSource {
       follow: (stop) => this.#follow(stop),
       unread: () => this.#unread(),
       onLate: (unread) =>
-        log.warn("consul is not read in time, what was published of it stays", { unread: unread.join(", ") }),
+        log.warn("consul not read in time, its last published state stays", { unread: unread.join(", ") }),
     });
   }
 
@@ -141,7 +141,7 @@ class ConsulSource implements InputSource {
     const wanted = new Set(scopes.map(scopeText));
     for (const [text, { stop: own, reported }] of this.#following) {
       if (wanted.has(text)) continue;
-      this.#options.log.info("a datacenter is no more", { scope: text });
+      this.#options.log.info("datacenter removed", { scope: text });
       own.abort();
       this.#following.delete(text);
       this.#followers = this.#followers.filter(({ scope }) => scopeText(scope) !== text);
@@ -164,8 +164,11 @@ class ConsulSource implements InputSource {
     const onState = () => {
       const isAway = follower.away !== undefined;
       if (isAway && !wasAway)
-        log.warn("consul is away, what is known stays", { scope: scopeText(scope), reason: follower.away?.reason });
-      if (!isAway && wasAway) log.info("consul answers again", { scope: scopeText(scope) });
+        log.warn("consul unreachable, its last state stays in force", {
+          scope: scopeText(scope),
+          reason: follower.away?.reason,
+        });
+      if (!isAway && wasAway) log.info("consul reachable again", { scope: scopeText(scope) });
       wasAway = isAway;
       onProblems();
       this.#gathered.wake();

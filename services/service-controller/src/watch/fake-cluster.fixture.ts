@@ -1,6 +1,6 @@
 /**
- * An API server in memory for unit tests: kinds with versions, lists and watches that anybody may overtake, tokens that end. What
- * takes time takes a random number of turns of the event loop.
+ * An API server in memory for unit tests: kinds with versions, lists and watches that any request may overtake, tokens that end. Slow
+ * operations take a random number of turns of the event loop.
  */
 import { type KubeApi, type KubeConfig, KubeError } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";

@@ -26,7 +26,7 @@ export function objectDirectory({ path, onProblems }: DirectoryOptions): InputSo
   };
 }
 
-/** Kinds of others are known to others: config-controller reads the same directory and reports what nobody knows. */
+/** Kinds of others are read elsewhere: config-controller reads the same directory and reports kinds that no service supports. */
 const kindOf: Admission["kindOf"] = (apiVersion, kind) => ({
   namespaced: kind !== "Node" && kind !== "Namespace",
   wanted: ownValue(registryKinds, kind) === apiGroup(apiVersion),
@@ -44,8 +44,8 @@ interface RegistryFileOptions {
 }
 
 /**
- * Services and endpoints of one YAML file; docs/registry-file.md describes the form. What is wrong with one service is a problem of the
- * registry; a file that is no list of services keeps its last good version.
+ * Services and endpoints of one YAML file; docs/registry-file.md describes the form. Faults in one service are problems of the registry; a
+ * file that is no list of services keeps its last good version.
  */
 export function registryFile({ path, onProblems }: RegistryFileOptions): InputSource {
   const source = documentSource({ path, check, onProblems });

@@ -1,6 +1,6 @@
 /**
- * What a registry of several parts yields, as groups. The first has everything, or what could be read in time: what was published
- * of the rest stays. Then each has what came since the one before, and a change of what can be read is yielded even alone.
+ * Changes of a registry of several parts, as groups. The first has all parts, or those read in time: the published state of the rest stays.
+ * Each later one has the changes since the one before, and a change of the readable parts is yielded even alone.
  */
 import { objectKey } from "@flotilla/model";
 import { consulKeyText, type RegistryInput } from "@flotilla/registry";
@@ -12,7 +12,7 @@ export interface GatheringOptions {
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly nowMs: () => number;
-  /** Reads and follows the registry until `stop`; it `say`s what it learns. */
+  /** Reads and follows the registry until `stop`; passes each change to `say`. */
   readonly follow: (stop: AbortSignal) => Promise<void>;
   /** Shards that could not be read yet. */
   readonly unread: () => readonly string[];

@@ -2,7 +2,7 @@
 import type { RegistryInput } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
 
-/** What was written together. The first group of a source is everything it has. */
+/** Inputs that were written together. The first group of a source is everything it has. */
 export interface InputGroup {
   readonly inputs: readonly RegistryInput[];
   readonly eventTimeMs: number;
@@ -22,6 +22,6 @@ export interface InputSource extends AsyncDisposable {
   readonly name: string;
   groups(stop: AbortSignal): AsyncIterable<InputGroup>;
   problems(): readonly SourceProblem[];
-  /** Everything afresh, past all that the source remembers: what followers know is checked against it. */
+  /** Reads everything afresh, past all that the source remembers: the followers' state is checked against it. */
   list?(stop: AbortSignal): Promise<readonly ShardListing[]>;
 }

@@ -29,7 +29,7 @@ export interface KubernetesSourceOptions {
   readonly clusterId: string;
   /** Where the Secrets of other clusters lie. */
   readonly systemNamespace: string;
-  /** What their kubeconfigs may do that is refused otherwise. */
+  /** Options that their kubeconfigs may use although they are refused by default. */
   readonly allowedOptions?: ReadonlySet<string>;
   /** ServiceExports are read too. */
   readonly exportedOnly?: boolean;
@@ -56,7 +56,7 @@ export interface KubernetesSourceOptions {
 
 export interface KubernetesSource extends InputSource {
   clusters(): readonly ClusterStatus[];
-  /** Shards that were read and cannot be followed now: others may know more of them. */
+  /** Shards that were read and cannot be followed now: other replicas may have newer state of them. */
   old(): readonly string[];
   /** Clusters that were read, with the connections in force. */
   apis(): ReadonlyMap<string, KubeApi>;
@@ -177,8 +177,8 @@ class Clusters implements KubernetesSource {
       onState: () => {
         const { away } = follower;
         if (away !== undefined && !wasAway)
-          log.warn("a cluster is away, what is known stays", { cluster, reason: away.reason });
-        if (away === undefined && wasAway) log.info("a cluster answers again", { cluster });
+          log.warn("cluster unreachable, its last state stays in force", { cluster, reason: away.reason });
+        if (away === undefined && wasAway) log.info("cluster reachable again", { cluster });
         wasAway = away !== undefined;
         onProblems();
         this.#gathered.wake();
@@ -201,7 +201,7 @@ class Clusters implements KubernetesSource {
 
   #noteLate(unread: readonly string[]): void {
     const { log, onSyncTimeout } = this.#options;
-    log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
+    log.warn("clusters not read in time, their last published state stays", { unread: unread.join(", ") });
     this.#late = new Set(unread.map((shard) => parseShard(shard).clusterId));
     for (const cluster of this.#late) onSyncTimeout?.(cluster);
   }
@@ -217,12 +217,12 @@ class Clusters implements KubernetesSource {
       if (config === undefined) continue;
       remotes.set(remote.cluster, remote);
       if (this.#remotes.get(remote.cluster)?.kubeconfig === remote.kubeconfig) continue;
-      log.info("a cluster is connected to", { cluster: remote.cluster, secret: remote.secret, server: config.server });
+      log.info("cluster connected", { cluster: remote.cluster, secret: remote.secret, server: config.server });
       (this.#followers.get(remote.cluster) ?? this.#follow(remote.cluster)).connect(config);
     }
     for (const [cluster, follower] of this.#followers) {
       if (cluster === ownCluster || clusters.has(cluster)) continue;
-      log.info("a cluster is left", { cluster });
+      log.info("cluster disconnected", { cluster });
       this.#followers.delete(cluster);
       const left: Promise<void> = follower[Symbol.asyncDispose]().finally(() => this.#leaving.delete(left));
       this.#leaving.add(left);
@@ -234,7 +234,7 @@ class Clusters implements KubernetesSource {
     this.#gathered.wake();
   }
 
-  /** Without the Secrets nobody knows which clusters there are. */
+  /** Without the Secrets the list of clusters is unknown. */
   #unread(): readonly string[] {
     const unread = [...this.#followers.values()].filter(({ isComplete }) => !isComplete).map(({ cluster }) => cluster);
     return (this.#secrets.isRead ? unread : ["*"]).flatMap(shardsOf);

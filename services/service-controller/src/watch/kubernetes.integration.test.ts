@@ -221,7 +221,7 @@ describe("real API servers", { skip: own === undefined && whyNoApiserver }, () =
     for (let round = 1; round <= rotations; round++) {
       const kubeconfig = await credentials(remote.api, remote.kubeconfig, `reader-${round}`);
       await change(own.api, `${secrets}/east`, (object) => ({ ...object, data: encoded({ east: kubeconfig }) }));
-      // What only the new credentials can have seen: the old ones are no more.
+      // Only the new credentials can see the next change: the old ones are deleted.
       await remote.api.delete(`/api/v1/namespaces/istio-system/serviceaccounts/reader-${round - 1}`);
       await remote.api.delete(`/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/reader-${round - 1}`);
       const more = Array.from({ length: round + 1 }, (_, index) => `10.2.0.${index + 1}`);

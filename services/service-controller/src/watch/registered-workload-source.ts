@@ -23,7 +23,7 @@ export interface RegisteredWorkloadSourceOptions {
   readonly nowMs: () => number;
 }
 
-/** What is in the bucket at start comes at once: a pause means that it has all come. */
+/** Entries present at start come at once: a pause means that all have come. */
 const quietMs = 200;
 const sweepMs = 1_000;
 
@@ -104,7 +104,7 @@ class RegisteredMachines {
     else this.#reports.set(replica, { machines, atMs: this.#options.nowMs() });
   }
 
-  /** What has changed since the last call. */
+  /** Changes since the last call. */
   sweep(): readonly RegisteredWorkloadChange[] {
     const { graceMs, nowMs } = this.#options;
     const now = nowMs();

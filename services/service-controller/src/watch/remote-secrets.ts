@@ -24,7 +24,7 @@ export class RemoteSecrets {
     this.#options = options;
   }
 
-  /** Without them nobody knows which clusters there are. */
+  /** Without them the list of clusters is unknown. */
   get isRead(): boolean {
     return this.#isRead;
   }

@@ -30,7 +30,7 @@ function service(name: string, port: number): { readonly metadata: { readonly na
   };
 }
 
-/** What the source has yielded of the other cluster: name → port. */
+/** The endpoints that the source has yielded of the other cluster: name → port. */
 function follow(own: FakeCluster, east: FakeCluster) {
   const stop = new AbortController();
   const config = { server: "https://own", credentials: () => Promise.resolve({ token: "own" }) };
@@ -72,7 +72,7 @@ function follow(own: FakeCluster, east: FakeCluster) {
     get unread() {
       return lastUnread;
     },
-    /** What went back. */
+    /** Steps that went back to an older state. */
     steps,
     async [Symbol.asyncDispose]() {
       stop.abort();

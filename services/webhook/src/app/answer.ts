@@ -1,4 +1,4 @@
-/** What an admission request is answered from: the injection configuration, the mesh, the rules of validation. */
+/** The inputs of admission answers: the injection configuration, the mesh, the rules of validation. */
 import { type InjectionConfigSource, injectionConfigSource, valueOverrides } from "@flotilla/injection";
 import { createValidator, isEnvoyFilter } from "@flotilla/validation";
 import { maxInlineLength, type ValidationThread } from "@flotilla/validation/aside";

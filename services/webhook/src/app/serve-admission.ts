@@ -87,7 +87,7 @@ async function openPort(
   await using open = await serveHttps({ ...at, keyPair, log: log.child({ part: "https" }), clients, answer });
   shown.showOn(open);
   health.markReady();
-  log.info("admission requests are answered", { host, port: open.port });
+  log.info("admission requests served", { host, port: open.port });
   onReady?.({ https: open.port, health: health.port });
   await until;
 }

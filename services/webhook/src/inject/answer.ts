@@ -23,7 +23,7 @@ import { SharedAnswers } from "./shared-answers.ts";
 export interface InjectionState {
   readonly config: () => InjectionConfig;
   readonly environment: InjectionEnvironment;
-  /** Of the node that a pod is bound to, or of all; what the environment says if absent. */
+  /** Of the node that a pod is bound to, or of all; the environment's setting if absent. */
   readonly hasNativeSidecars?: (node: string | undefined) => boolean;
   readonly mesh: () => Json;
   readonly namespaceAnnotations: (namespace: string) => Texts;

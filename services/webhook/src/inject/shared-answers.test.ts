@@ -1,4 +1,4 @@
-/** Which pods share an answer, what of it is each pod's own, and when answers are forgotten. */
+/** Pods that share an answer, the parts of it that are each pod's own, and when answers are dropped. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";

@@ -1,7 +1,7 @@
 /**
- * Answers shared by the pods of one ReplicaSet: their injection is the same work. Such pods differ in what the API server gives each of them, its
- * name, its uid and the name of the volume with its token. Whether a template reads one of these is not guessed: an answer is shared once two pods
- * that differ in them were answered alike.
+ * Answers shared by the pods of one ReplicaSet: their injection is the same work. Such pods differ in the values that the API server gives
+ * each of them: its name, its uid and the name of the volume with its token. A template may read one of these, which is not guessed: an
+ * answer is shared once two pods that differ in them were answered alike.
  */
 import { createHash } from "node:crypto";
 import { isObject } from "@flotilla/model";
@@ -14,7 +14,7 @@ export interface SharedAnswersOptions {
   readonly maxPatchLength: number;
 }
 
-/** What an answer follows from beside the request: everything is forgotten when a part is another. */
+/** The inputs of an answer beside the request: all answers are dropped when one of them is another. */
 export type Inputs = readonly unknown[];
 
 type Entry =
@@ -81,7 +81,7 @@ export class SharedAnswers {
 interface Identified {
   /** Of all that pods of one ReplicaSet have in common. */
   readonly digest: string;
-  /** What this pod has of its own. */
+  /** The values that are this pod's own. */
   readonly identity: string;
   /** Name of the volume with its token; empty where there is none. */
   readonly token: string;

@@ -78,8 +78,8 @@ describe("the serving certificate from ca", () => {
   const over = { notBeforeMs: Date.now() - 3_600_000, notAfterMs: Date.now() - 1_000 };
   const keptOnes: readonly (readonly [string, Life | string, RegExp | undefined])[] = [
     ["is used until ca answers", {}, undefined],
-    ["is not used when it is over", over, /kept serving certificate is not used .*expired/],
-    ["is not used when it is damaged", "{", /kept serving certificate is not used .*JSON/],
+    ["is not used when it is over", over, /saved serving certificate ignored .*expired/],
+    ["is not used when it is damaged", "{", /saved serving certificate ignored .*JSON/],
   ];
   for (const [name, kept, reason] of keptOnes)
     it(`that was kept ${name}`, async () => {

@@ -17,7 +17,7 @@ import {
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../settings.ts";
 
-/** The service account that ca knows this service by. */
+/** The service account under which ca accepts this service. */
 export const serviceAccount = "flotilla-webhook";
 const signerPrefix = "k8s.io/";
 
@@ -57,7 +57,7 @@ async function followCa(
   onTrouble(`waiting for ca at ${caAddress}`);
   const take = (material: TlsMaterial): void => {
     onCertificate(material);
-    keep(file, material, log).catch((error: unknown) => log.warn("serving certificate not kept", { file, error }));
+    keep(file, material, log).catch((error: unknown) => log.warn("serving certificate not saved", { file, error }));
   };
   await certificate.follow((material) => {
     take(material);
@@ -84,7 +84,7 @@ function servingNames({ servingNames: given, namespace, domain }: Settings): rea
 async function keep(file: string, material: TlsMaterial, log: Logger): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   await replaceFile(file, JSON.stringify(material), 0o600);
-  log.debug("serving certificate kept", { file });
+  log.debug("serving certificate saved", { file });
 }
 
 /** One that is over or was damaged is as good as none. */
@@ -95,7 +95,7 @@ async function readKept(file: string, log: Logger): Promise<TlsMaterial | undefi
     return material;
   } catch (error) {
     if ((error as { code?: unknown }).code !== "ENOENT") {
-      log.info("kept serving certificate is not used", { file, reason: (error as Error).message });
+      log.info("saved serving certificate ignored", { file, reason: (error as Error).message });
     }
     return undefined;
   }

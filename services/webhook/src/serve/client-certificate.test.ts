@@ -1,4 +1,4 @@
-/** Who is answered where a client certificate is asked for. */
+/** Callers that are answered where a client certificate is required. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -80,7 +80,7 @@ describe("client certificates", () => {
     assert.equal(await statusOf(api), 403);
     writeFileSync(caFile, cluster?.pem ?? "");
     await until(async () => (await statusOf(api)) === 200, { withinMs: 10_000, what: "an answer" });
-    assert.deepEqual(errors, [`file with the CAs of clients cannot be read, nobody is answered ${caFile}`]);
+    assert.deepEqual(errors, [`client CA file unreadable, all callers are refused ${caFile}`]);
   });
 
   it("refuses callers without a certificate, of another CA, of another name; readiness is for everybody", async () => {

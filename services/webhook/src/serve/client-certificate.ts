@@ -1,6 +1,6 @@
 /**
- * The client certificate that callers must show where WEBHOOK_CLIENT_CA_FILE names whose it must be: the API server's, by its
- * admission configuration. Without the setting whoever reaches the port is answered.
+ * The client certificate that callers must show where WEBHOOK_CLIENT_CA_FILE names its CA: the API server's, by its admission
+ * configuration. Without the setting all callers that reach the port are answered.
  */
 import type { TLSSocket } from "node:tls";
 import { followFiles, type Logger } from "@flotilla/runtime";
@@ -29,8 +29,7 @@ export function followClientRule(
   let current: string | undefined;
   const follow = async (): Promise<void> => {
     for await (const { texts, reason } of followFiles([caFile], pollMs, stop)) {
-      if (texts === undefined)
-        log.error("file with the CAs of clients cannot be read, nobody is answered", { caFile, reason });
+      if (texts === undefined) log.error("client CA file unreadable, all callers are refused", { caFile, reason });
       current = texts?.[0];
       onChange();
     }

@@ -24,7 +24,7 @@ export type HttpsReply = HttpAnswer;
 export interface HttpsOptions extends ListenOptions {
   readonly keyPair: KeyPair;
   readonly log: Logger;
-  /** Who is answered, /ready excepted; undefined: everybody. */
+  /** The callers that are answered, /ready excepted; undefined: everybody. */
   readonly clients?: ClientRule | undefined;
   readonly answer: (request: HttpsRequest) => HttpsReply | Promise<HttpsReply>;
   /** How long answers may take after the end was asked for. */

@@ -33,7 +33,7 @@ function route(options: RouterOptions, request: HttpsRequest): HttpsReply | Prom
   return plain(404, `no page ${path}`);
 }
 
-/** Failures of a well-formed question are answers, not HTTP errors: only those reach whoever made the object. */
+/** Failures of a well-formed review are answers, not HTTP errors: only answers reach the object's author. */
 async function review(
   handler: AdmissionHandler,
   { body, contentType, path }: HttpsRequest,
@@ -53,7 +53,7 @@ async function review(
   }
 }
 
-/** A fault of ours refuses the object with its reason: a status of 500 would say nothing to the user. */
+/** A fault of ours denies the object with its reason: a status of 500 would give the user no reason. */
 async function judge(
   handler: AdmissionHandler,
   request: AdmissionRequest,

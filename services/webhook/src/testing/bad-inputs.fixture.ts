@@ -1,4 +1,4 @@
-/** What a hostile or mistaken client can send to the port, and the answer that it gets: for the test and the bench. */
+/** Inputs that a hostile or mistaken client can send to the port, and the answers to them: for the test and the bench. */
 import { request } from "node:https";
 
 /** In place of a status, where the connection was closed before an answer was read. */
@@ -38,7 +38,7 @@ export function sendBody(
   asked.on("response", () => {
     isAnswered = true;
   });
-  // A server may close while a body that it does not want still comes, and the failed write may hide its answer.
+  // A server may close while an unwanted body is still being sent, and the failed write may hide its answer.
   asked.on("error", (error: NodeJS.ErrnoException) => {
     if (isAnswered) return;
     if (error.code !== "EPIPE" && error.code !== "ECONNRESET") return reject(error);

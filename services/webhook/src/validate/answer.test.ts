@@ -1,4 +1,4 @@
-/** What is answered about configuration, by what the validation finds. */
+/** Answers about configuration, by the findings of the validation. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { noopLogger } from "@flotilla/runtime";

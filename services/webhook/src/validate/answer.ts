@@ -8,7 +8,7 @@ import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { alwaysReject } from "../watch/refusal-probe.ts";
 
-/** What is read of every object before its schema is known. */
+/** The fields read of every object before its schema is selected. */
 const header = objectOf(
   {
     apiVersion: text,
@@ -25,9 +25,9 @@ export interface ValidationOptions {
   readonly validateAside: (object: KubeObject, review: Uint8Array) => Promise<readonly Problem[]>;
   readonly log: Logger;
   readonly metrics: WebhookMetrics["validation"];
-  /** What is wrong with an accepted object as part of the mesh. */
+  /** Problems of an accepted object as part of the mesh. */
   readonly review?: (object: KubeObject) => readonly string[];
-  /** Whether an object is the mesh's: those of other controllers are not refused. */
+  /** True where an object is the mesh's: those of other controllers are not rejected. */
   readonly concerns?: (object: KubeObject) => boolean;
 }
 
@@ -65,7 +65,7 @@ export function createValidationHandler({
     const undecodable = objectProblem(object) ?? (kindOf(object) === row ? undefined : ` is no ${row.kind}`);
     if (undecodable !== undefined)
       return refuse("yaml_decode_error", `cannot decode configuration: the object${undecodable}`);
-    // What a probe of a control plane is recognized by, ours and others': see watch/refusal-probe.ts.
+    // Marks a probe of a control plane, ours and others': see watch/refusal-probe.ts.
     if (ownValue(object.metadata.annotations ?? {}, alwaysReject) !== undefined)
       return refuse("invalid_resource", `configuration is invalid: annotation ${alwaysReject} found`);
     const isInline = body === undefined || body.byteLength <= maxInlineLength;

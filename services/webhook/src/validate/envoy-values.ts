@@ -30,7 +30,7 @@ export class EnvoyValues {
       const { patchValueProblem } = await import("@flotilla/proto/patch-values");
       this.#check = patchValueProblem;
     } catch (error) {
-      this.#log.error("values of EnvoyFilters are not checked", { error });
+      this.#log.error("values of EnvoyFilters not checked", { error });
     }
   }
 }

@@ -32,7 +32,7 @@ export interface CaBundlesOptions {
   /** Of this webhook, as configurations of an API server name it that does not reach the Service. */
   readonly url?: string | undefined;
   readonly rootFile: string;
-  /** Whether an invalid object was refused through the API server. */
+  /** Resolves to true if an invalid object was rejected through the API server. */
   readonly isRefused: () => Promise<boolean>;
   /** After each attempt to write a configuration; `refusal` is the code of the API's error. */
   readonly onAttempt?: ((attempt: WriteAttempt) => void) | undefined;
@@ -147,7 +147,7 @@ export class CaBundles {
       this.#leadsHere(webhook) && webhook.failurePolicy === "Ignore" && isOfIstio(webhook);
     const next = changed(configuration, isOpen, (webhook) => ({ ...webhook, failurePolicy: "Fail" }));
     if (next === undefined || !(await this.#options.isRefused())) return undefined;
-    this.#options.log.info("validation works, objects are refused while nobody validates them", {
+    this.#options.log.info("validation works, failurePolicy set to Fail", {
       name: configuration.metadata.name,
     });
     return next;

@@ -68,7 +68,7 @@ describe("injection templates of a cluster", () => {
     let failures = 1;
     one.memory.refusal = () => (failures-- > 0 ? new KubeError("KUBE_REFUSED", "busy", { status: 500 }) : undefined);
     assert.equal((await one.next()).source, `ConfigMap ${name}`);
-    assert.match(one.lines.join(), /kept injection templates cannot be read/);
+    assert.match(one.lines.join(), /saved injection templates unreadable/);
     assert.doesNotMatch(one.lines.join(), /no right/);
   });
 });

@@ -78,7 +78,7 @@ async function readKept(file: string, log: Logger): Promise<Kept | undefined> {
     return JSON.parse(await readFile(file, "utf8")) as Kept;
   } catch (error) {
     if ((error as { code?: unknown }).code !== "ENOENT")
-      log.warn("kept injection templates cannot be read", { file, error });
+      log.warn("saved injection templates unreadable", { file, error });
     return undefined;
   }
 }
@@ -89,6 +89,6 @@ async function keep(file: string, kept: Kept, log: Logger): Promise<void> {
     await mkdir(dirname(file), { recursive: true });
     await replaceFile(file, JSON.stringify(kept), 0o600);
   } catch (error) {
-    log.warn("injection templates not kept", { file, error });
+    log.warn("injection templates not saved", { file, error });
   }
 }

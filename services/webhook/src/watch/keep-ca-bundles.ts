@@ -35,7 +35,7 @@ export async function keepCaBundles(
   await new Leadership({ lease, duty, log }).run((end) => bundles.run(end), stop);
 }
 
-/** What the serving certificate leads to; undefined when it is not ca's and nobody says. */
+/** The root of the serving certificate; undefined when it is not ca's and no setting names one. */
 function rootFileOf(settings: Settings): string | undefined {
   const isFromCa = settings.tlsCertFile === undefined && settings.certProvider === "istiod";
   return settings.caBundleFile ?? (isFromCa ? caRootFileOf(settings) : undefined);

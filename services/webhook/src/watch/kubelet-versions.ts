@@ -1,6 +1,6 @@
 /**
- * Whether kubelets run native sidecars, by the versions that nodes report: as istiod, those of all nodes count for a pod that is not bound to one,
- * since nobody knows where it will run. Of a node its version alone is kept.
+ * Checks whether kubelets run native sidecars, by the versions that nodes report: as in istiod, those of all nodes count for a pod that is
+ * not bound to one, since its node is still open. Of a node its version alone is kept.
  */
 import { openApiServer } from "@flotilla/auth/cluster";
 import { type KubeApi, type KubeObject, mirror } from "@flotilla/kube-api";
@@ -53,11 +53,11 @@ export class KubeletVersions {
     if (api !== undefined) await this.follow({ api, log, random: Math.random }, stop);
   }
 
-  /** Runs until `stop` fires. What was heard holds while the API server is away. */
+  /** Runs until `stop` fires. Reported versions hold while the API server is away. */
   async follow({ api, log, random }: KubeletVersionsOptions, stop: AbortSignal): Promise<void> {
     let reported = "";
     const onState = (failure: string | undefined): void => {
-      if (failure !== undefined && failure !== reported) log.warn("nodes are not heard of", { reason: failure });
+      if (failure !== undefined && failure !== reported) log.warn("nodes not followed", { reason: failure });
       reported = failure ?? "";
     };
     for await (const event of mirror<NodeObject>(api, { path: "/api/v1/nodes", random, onState }, stop)) {

@@ -1,6 +1,6 @@
 /**
- * What analysis finds about an object that is written: by those of its checks that look at configuration, which the webhook hears on the bus
- * anyway, and at services. Only warnings come of it, in bounded time, and none before the whole configuration was heard or in meshes that are too large.
+ * Analyzes a written object by the checks that look at configuration, which the webhook follows on the bus anyway, and at services. It
+ * yields warnings only, in bounded time, and none before the whole configuration was received or in meshes that are too large.
  */
 import {
   configurationAnalyzers,

@@ -37,7 +37,7 @@ describe("the kept MeshConfig", () => {
   it("is not used when it cannot be read, with a warning", async () => {
     const { isRestored, mesh, warnings } = await restored("{");
     assert.deepEqual([isRestored, mesh], [false, defaultMeshConfig]);
-    assert.deepEqual(warnings, ["kept mesh configuration cannot be read"]);
+    assert.deepEqual(warnings, ["saved mesh configuration unreadable"]);
   });
   it("comes without annotations of namespaces", async () => {
     const { state } = await restored(undefined);
@@ -114,7 +114,7 @@ describe("events of the bus", () => {
     try {
       writeFileSync(join(directory, "file"), "");
       await using it = await following(join(directory, "file", "mesh.json"));
-      assert.deepEqual([it.state.mesh, it.warnings], [{ trustDomain: "td" }, ["mesh configuration not kept"]]);
+      assert.deepEqual([it.state.mesh, it.warnings], [{ trustDomain: "td" }, ["mesh configuration not saved"]]);
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }

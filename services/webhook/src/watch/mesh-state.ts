@@ -1,6 +1,6 @@
 /**
- * What injection needs of the mesh: its MeshConfig, the annotations of namespaces and ProxyConfigs, from config-controller's events. The
- * last MeshConfig is kept in a file, so that a webhook that starts while everything else is down injects as before.
+ * The mesh's state that injection needs: its MeshConfig, the annotations of namespaces and ProxyConfigs, from config-controller's events.
+ * The last MeshConfig is kept in a file, so that a webhook that starts while everything else is down injects as before.
  */
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -62,7 +62,7 @@ export class MeshState {
       return true;
     } catch (error) {
       if ((error as { code?: unknown }).code !== "ENOENT") {
-        this.#log.warn("kept mesh configuration cannot be read", { file: this.#file, error });
+        this.#log.warn("saved mesh configuration unreadable", { file: this.#file, error });
       }
       return false;
     }
@@ -95,7 +95,7 @@ export class MeshState {
     }
     if (kind !== "MeshConfig") return;
     this.#mesh = change.op === "put" ? (change.value.spec as Json) : defaultMeshConfig;
-    this.#log.info("mesh configuration taken", { op: change.op });
+    this.#log.info("mesh configuration in force", { op: change.op });
     await this.#keep();
   }
 
@@ -105,7 +105,7 @@ export class MeshState {
       await mkdir(dirname(this.#file), { recursive: true });
       await replaceFile(this.#file, JSON.stringify(this.#mesh), 0o600);
     } catch (error) {
-      this.#log.warn("mesh configuration not kept", { file: this.#file, error });
+      this.#log.warn("mesh configuration not saved", { file: this.#file, error });
     }
   }
 }

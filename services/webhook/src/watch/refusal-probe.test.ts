@@ -1,4 +1,4 @@
-/** Whether the API server's answer to an object that validation always refuses is this webhook's refusal. */
+/** Checks that the API server's answer to an object which validation always rejects is this webhook's rejection. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KubeError, type KubeErrorCode } from "@flotilla/kube-api";

@@ -1,10 +1,10 @@
 /**
- * Whether validation works from the API server to this webhook: an object that no validation accepts is offered to the API server, as a dry run.
- * Only then may configurations refuse objects while the webhook is away.
+ * Checks that the API server reaches this webhook for validation: it sends the API server an object that no validation accepts, as a dry
+ * run. Only then may configurations refuse objects while the webhook is away.
  */
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
 
-/** Refused by the validation of every control plane that knows it. */
+/** Rejected by the validation of every control plane that supports it. */
 export const alwaysReject = "internal.istio.io/webhook-always-reject";
 
 export interface RefusalProbeOptions {

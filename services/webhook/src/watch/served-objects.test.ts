@@ -1,4 +1,4 @@
-/** Which objects of shared kinds are the mesh's, by what was heard on the bus. */
+/** Selects the mesh's objects of shared kinds, by the objects received on the bus. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ConfigChange, KubeObject } from "@flotilla/model";

@@ -1,6 +1,6 @@
 /**
- * Which objects of kinds that several controllers share are the mesh's: Ingresses by their class, Gateways by theirs, routes by what they
- * attach to. Objects of others are never refused, and nobody is warned of what this mesh would make of them.
+ * Selects the mesh's objects of kinds that several controllers share: Ingresses by their class, Gateways by theirs, routes by their
+ * parents. Objects of others are never refused and get no warnings.
  */
 import {
   builtInClasses,

@@ -42,7 +42,7 @@ async function startPassthrough(holdMs: number) {
   const client = owned.adopt(new Client(`127.0.0.1:${port.port}`, credentials.createInsecure()), (it) => it.close());
   return {
     caPort,
-    /** What the request was answered with. */
+    /** The answer to the request. */
     ask: () =>
       new Promise<string | ServiceError>((resolve) =>
         client.makeUnaryRequest(path, raw, raw, Buffer.alloc(0), (error, response) =>
@@ -66,7 +66,7 @@ describe("certificate requests through xds-server", () => {
   it("fail in the end, by a status that says when to come again", async () => {
     await using it = await startPassthrough(300);
     const error = (await it.ask()) as ServiceError;
-    assert.deepEqual([error.code, error.details], [status.UNAVAILABLE, "ca does not answer"]);
+    assert.deepEqual([error.code, error.details], [status.UNAVAILABLE, "ca unreachable"]);
   });
 
   it("succeed within 2 s of its return after an outage with many failures", { timeout: 30_000 }, async () => {

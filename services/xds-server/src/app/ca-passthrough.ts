@@ -99,8 +99,8 @@ function answerNotes(options: PassthroughOptions): AnswerNote {
     forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
     if (isAway === (error?.code === status.UNAVAILABLE)) return;
     isAway = !isAway;
-    if (isAway) log.warn("ca does not answer", { ca: caAddress, reason: error?.details });
-    else log.info("ca answers again", { ca: caAddress });
+    if (isAway) log.warn("ca unreachable", { ca: caAddress, reason: error?.details });
+    else log.info("ca reachable again", { ca: caAddress });
   };
 }
 
@@ -194,7 +194,7 @@ function close({ plain, named }: Channels): void {
   named.close();
 }
 
-/** What ca may see of the caller's headers: its tokens. A name that the caller gives itself counts for nothing. */
+/** Headers of the caller that ca may see: its tokens. A name that the caller gives itself counts for nothing. */
 function handedOn({ metadata, remoteAddress }: Caller): Metadata {
   const headers = new Metadata();
   for (const value of metadata.get("authorization") ?? []) headers.add("authorization", value);
@@ -203,9 +203,9 @@ function handedOn({ metadata, remoteAddress }: Caller): Metadata {
   return headers;
 }
 
-/** The words of ca as they are; what the channel says of itself stays here. */
+/** The message of ca as it is; errors of the channel itself stay here. */
 function refusalOf(error: ServiceError | null): GrpcError {
   if (error === null) return new GrpcError(status.INTERNAL, "internal error");
-  if (error.code === status.UNAVAILABLE) return new GrpcError(status.UNAVAILABLE, "ca does not answer");
+  if (error.code === status.UNAVAILABLE) return new GrpcError(status.UNAVAILABLE, "ca unreachable");
   return new GrpcError(error.code, error.details);
 }

@@ -1,4 +1,4 @@
-/** What becomes of changes between ingest and the core: how batches are named and counted, and what a mesh and its lists follow from. */
+/** The path of changes between ingest and the core: the names and counts of batches, and the inputs of a mesh and its lists. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { trustBundleKind } from "@flotilla/auth";
@@ -129,7 +129,7 @@ describe("revocation lists in changes", () => {
   const bundle = (crls: string): readonly Change[] => put(aConfig(trustBundleKind, "istio-system", "roots", { crls }));
   const options = applyOptionsOf([], 1);
 
-  it("are followed: whoever listens is called after changes with other lists, and after no others", () => {
+  it("are followed: listeners are called after changes with other lists, and after no others", () => {
     let calls = 0;
     const revocations = new Revocations(noopLogger);
     const listener = revocations.follow(() => calls++);

@@ -7,7 +7,6 @@ import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
 import { type Batch, ChangePipeline, type Dependence, defaultDebounce } from "../push/change-pipeline.ts";
 import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue, systemClock } from "../push/push-queue.ts";
-import { Arrivals } from "../serve/arrivals.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
 import type { XdsService } from "../settings.ts";
 import { traceBatch } from "./change-traces.ts";
@@ -26,7 +25,6 @@ export interface ChangeFlowOptions {
 export interface ChangeFlow extends ChangeSink, Disposable {
   readonly queue: PushQueue;
   readonly deliveries: Deliveries;
-  readonly arrivals: Arrivals;
   /** Applies what waits now. */
   flush(): void;
 }
@@ -37,7 +35,6 @@ export function createChangeFlow(
 ): ChangeFlow {
   const pushMetrics = createPushMetrics(metrics);
   const deliveries = new Deliveries({ metrics: deliveryMetrics, nowMs: Date.now });
-  const arrivals = new Arrivals();
   const queue = new PushQueue({
     clock: systemClock,
     ...defaultPushLimits,
@@ -57,12 +54,13 @@ export function createChangeFlow(
     isDeciding: (change) =>
       change.type === "service" || (change.type === "config" && decidingKinds.has(change.key.kind)),
     apply: (batch) => {
-      applyBatch(batch, { source, deliveries, arrivals, pushMetrics, refused, log, tracer });
+      applyBatch(batch, { source, deliveries, pushMetrics, refused, log, tracer });
       return queue.depth.waiting > 0;
     },
   });
   return {
-    ...{ queue, deliveries, arrivals },
+    queue,
+    deliveries,
     apply: (changes, position, cause) => pipeline.offer({ changes, position, cause }),
     flush: () => pipeline.flush(),
     [Symbol.dispose]: () => pipeline[Symbol.dispose](),
@@ -75,7 +73,7 @@ function dependsOn({ type }: Change): Dependence {
   return type === "workload" ? "deciding" : "everything";
 }
 
-/** What a workload is called, whom it belongs to, who may call it and through which waypoint. */
+/** Kinds that decide a workload's name, its owner, its permitted callers and its waypoint. */
 const decidingKinds: ReadonlySet<string> = new Set([
   ...["MeshConfig", "MeshNetworks", "Namespace", "KubernetesGateway", "GatewayClass"],
   ...["AuthorizationPolicy", "PeerAuthentication", "ServiceEntry"],
@@ -96,7 +94,7 @@ export function createIngest({ settings, log }: XdsService, { mesh, snapshot, fl
     publishers: settings.publishers,
     onComplete: (from, position) => {
       flow.flush();
-      log.info("the mesh is complete", { from, position });
+      log.info("the mesh is synced", { from, position });
       mesh.complete();
     },
   });
@@ -105,18 +103,17 @@ export function createIngest({ settings, log }: XdsService, { mesh, snapshot, fl
 interface Applying extends Pick<ChangeFlowOptions, "source" | "refused"> {
   readonly log: Logger;
   readonly deliveries: Deliveries;
-  readonly arrivals: Arrivals;
   readonly pushMetrics: PushMetrics;
   readonly tracer: Tracer | undefined;
 }
 
 function applyBatch(batch: Batch<Change>, parts: Applying): void {
-  const { source, deliveries, arrivals, pushMetrics, refused, log, tracer } = parts;
+  const { source, deliveries, pushMetrics, refused, log, tracer } = parts;
   const { changes, groups, position, urgency, eventTimesMs, waitedMs } = batch;
   const started = performance.now();
   const applied = appliedSet(batch);
   const trace = tracer === undefined ? undefined : traceBatch(tracer, batch, applied);
-  arrivals.note(groups, deliveries.begin(eventTimesMs, trace?.delivered));
+  deliveries.begin(eventTimesMs, trace?.delivered);
   let refusals: readonly Refusal[];
   try {
     refusals = source.apply(changes, { applied, groups, urgency });
@@ -125,7 +122,7 @@ function applyBatch(batch: Batch<Change>, parts: Applying): void {
   }
   for (const { change, error } of refusals) {
     refused.add(1);
-    log.error("a change cannot be applied, its object stays as it was", { key: keyText(change), error });
+    log.error("change not applied, its object stays unchanged", { key: keyText(change), error });
   }
   const ms = performance.now() - started;
   const endMs = Date.now();
@@ -140,7 +137,7 @@ function applyBatch(batch: Batch<Change>, parts: Applying): void {
   });
 }
 
-/** Enough to know what it was about; a first snapshot has thousands of objects. */
+/** Enough to recognize the change; a first snapshot has thousands of objects. */
 const namedObjects = 3;
 /** A storm may join thousands of groups. */
 const namedCauses = 10;

@@ -14,7 +14,7 @@ import type { Core, Refusal } from "./core.ts";
 
 export interface ApplyOptions {
   readonly applied: AppliedSet;
-  /** What the changes came in, each with its own place in the sequence. */
+  /** The groups that the changes came in, each with its own place in the sequence. */
   readonly groups: readonly { readonly changes: readonly Change[]; readonly position: number; readonly cause: Cause }[];
   readonly urgency: Urgency;
 }
@@ -98,7 +98,7 @@ const extensionTypeUrl: string = typeUrls.extensionConfig;
 interface Watch {
   readonly names: NameSet | undefined;
   readonly observation: Observation<ResourceSet>;
-  /** Who it was observed for. */
+  /** The subject that it was observed for. */
   readonly subject: Subject;
   isStale: boolean;
 }

@@ -49,7 +49,7 @@ export class Core {
     return this.#world.apply(changes);
   }
 
-  /** What computations may ask about a proxy, as the world is now. */
+  /** The facts about a proxy that computations may read, as the world is now. */
   subjectOf(proxy: Proxy): Subject {
     return { proxy, ...this.#graph.evaluate(proxyStanding, undefined, { proxy, targets: [] }) };
   }
@@ -73,7 +73,7 @@ export class Core {
     };
   }
 
-  /** Whether the type is served to such a proxy at all, and whether it is one that is subscribed to by wildcard. */
+  /** Undefined where the type is not served to such a proxy; otherwise the way in which it is subscribed to. */
   serves({ proxy }: Subject, typeUrl: string): "wildcard" | "named" | undefined {
     const generator = this.#registry.find(proxy, typeUrl);
     if (generator === undefined) return undefined;

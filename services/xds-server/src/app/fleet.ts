@@ -1,4 +1,4 @@
-/** What this replica takes from the bus and reports over it, and its part among the other replicas. */
+/** The input that this replica takes from the bus, its reports over it, and its part among the other replicas. */
 import { randomUUID } from "node:crypto";
 import { connectWithHealth } from "@flotilla/bus";
 import { publishReplica } from "../debug/replica-record.ts";
@@ -36,7 +36,7 @@ export async function followBus(service: XdsService, parts: BusParts): Promise<v
   );
   const trust = { core: mesh.core, streams: () => connected.list(), log };
   const { distribution, machines } = observers;
-  // What the bus does to a report is no reason to end streams.
+  // Failures of the bus on a report are no reason to end streams.
   await Promise.all([
     service.keepRunning("following the bus", () => ingest.follow(bus, stop)),
     service.keepRunning("trust reports", () => publishTrustReports(bus, trust, stop)),

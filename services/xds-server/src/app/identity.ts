@@ -1,4 +1,4 @@
-/** Who this replica is, and how the callers of its ports prove who they are. */
+/** The identity of this replica, and the authentication of callers of its ports. */
 import {
   type Authenticator,
   operatorAudience,

@@ -1,4 +1,4 @@
-/** Which objects of the mesh an input of the core stands for. */
+/** The objects of the mesh that an input of the core stands for. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Config } from "@flotilla/model";

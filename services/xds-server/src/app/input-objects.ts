@@ -1,4 +1,4 @@
-/** Which objects of the mesh stand behind an input of the core, for explanations. */
+/** Finds the objects of the mesh behind an input of the core, for explanations. */
 import type { Graph } from "@flotilla/incremental";
 import { type Config, configKeyText, type Workload } from "@flotilla/model";
 import { keys } from "../snapshot/row-index.ts";
@@ -13,7 +13,7 @@ export interface InputObject {
   readonly source?: string;
 }
 
-/** Inputs that only say which objects there are stand for none; a row stands for each object in it. */
+/** Inputs that only list the existing objects stand for none; a row stands for each object in it. */
 export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string): readonly InputObject[] {
   const [kind = "", first = "", ...rest] = input.split("/");
   const name = { namespace: first, hostname: rest.join("/") };

@@ -1,6 +1,6 @@
 /**
- * Which accounts may read Secrets of their namespaces: the API server decides, or a setting where there is none. Verdicts are kept
- * while a stream asks for Secrets, and asked for again after a while.
+ * Accounts that may read Secrets of their namespaces: the API server decides, or a setting where there is none. Verdicts are kept while a
+ * stream asks for Secrets, and asked for again after a while.
  */
 import type { Account, ReviewSecretAccess } from "@flotilla/auth/cluster";
 import type { Logger } from "@flotilla/runtime";
@@ -83,7 +83,7 @@ export class AccountReviews implements SecretReviews, Disposable {
       }
     } catch (error) {
       // A verdict stays until another one is known; without any, nothing is sent.
-      if (entry.failures++ === 0) log.warn("the right to read Secrets is not known", { account: name, error });
+      if (entry.failures++ === 0) log.warn("right to read Secrets not checked", { account: name, error });
       waitMs = Math.min(retryMs * 2 ** (entry.failures - 1), refusedMs);
     }
     if (this.#isDisposed || this.#entries.get(name) !== entry) return;

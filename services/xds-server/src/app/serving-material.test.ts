@@ -1,4 +1,4 @@
-/** What the TLS port shows: the identity of ca, or a pair of files beside it, and how long its opening waits for them. */
+/** The certificate of the TLS port: the identity of ca, or a pair of files beside it, and how long its opening waits for them. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ function parts(settings: object) {
   return { options: options as never, conditions, issue: (name: string) => issue(identityOf(name)) };
 }
 
-describe("what the TLS port shows", () => {
+describe("certificates of the TLS port", () => {
   it("is the identity of ca, which is waited for, and follows it", async () => {
     const { options, conditions, issue } = parts({});
     const opening = openServingMaterial(options, new AbortController().signal);

@@ -1,6 +1,6 @@
 /**
- * What the TLS port shows and trusts. ca issues an identity, with which requests are passed on to it; the port shows that too,
- * or a certificate from files or from a signer of the cluster, beside the same roots.
+ * Certificates and roots of the TLS port. ca issues an identity, with which requests are passed on to it; the port shows that too, or a
+ * certificate from files or from a signer of the cluster, beside the same roots.
  */
 import { type OwnCluster, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
 import {
@@ -13,7 +13,7 @@ import {
 import { type Health, type Logger, orAborted, untilStopped } from "@flotilla/runtime";
 import type { Settings } from "../settings.ts";
 
-/** The service account that ca knows this service by. */
+/** The service account under which ca accepts this service. */
 export const serviceAccount = "flotilla-xds-server";
 const pollMs = 1000;
 

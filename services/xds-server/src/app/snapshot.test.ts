@@ -47,7 +47,7 @@ describe("the snapshot at the start", () => {
     assert.deepEqual(await load(20), { loaded: 1, warnings: [], left: 0 });
   });
   it("is left out while the store is away", async () => {
-    const warnings = ["redis is away, going on without a snapshot"];
+    const warnings = ["redis unreachable, going on without a snapshot"];
     assert.deepEqual(await load(undefined, AbortSignal.timeout(30)), { loaded: 0, warnings, left: 0 });
   });
 });

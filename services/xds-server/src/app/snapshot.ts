@@ -31,7 +31,7 @@ export async function loadSnapshot(
   ingest: Pick<Ingest, "loadSnapshot">,
 ): Promise<void> {
   if (await isConnectedSoon(store, stop)) await ingest.loadSnapshot();
-  else log.warn("redis is away, going on without a snapshot");
+  else log.warn("redis unreachable, going on without a snapshot");
 }
 
 async function isConnectedSoon(store: Pick<SnapshotStore, "state" | "onState">, stop: AbortSignal): Promise<boolean> {

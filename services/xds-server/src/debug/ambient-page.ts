@@ -1,4 +1,4 @@
-/** What ztunnels are sent, all of it, under istiod's names and in its JSON. */
+/** All resources sent to ztunnels, under istiod's names and in its JSON. */
 import { addressText, parseNode } from "@flotilla/model";
 import { bytesToJson, isJsonObject, type JsonObject, type JsonValue, type TypeUrl, typeUrl } from "@flotilla/proto";
 import type { Core } from "../app/core.ts";

@@ -35,7 +35,7 @@ export class ChangeLedger {
     return this.#byInput.get(input);
   }
 
-  /** What was removed by changes after `from` and up to `to`, as far as it is remembered. */
+  /** Inputs removed by changes after `from` and up to `to`, as far as they are remembered. */
   removed(from: number, to: number): readonly string[] {
     return this.#removals.filter(({ position }) => position > from && position <= to).map(({ input }) => input);
   }

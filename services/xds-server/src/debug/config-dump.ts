@@ -39,7 +39,7 @@ const parts = {
 
 type Part = keyof typeof parts;
 
-/** What `?types=` may name, by what people call it. */
+/** The values of `?types=`, by their usual names. */
 const partNames: Readonly<Record<string, Part>> = {
   cds: "clusters",
   cluster: "clusters",

@@ -1,4 +1,4 @@
-/** Which debug pages are served, and to whom. */
+/** Selects the debug pages that are served, and their callers. */
 import { flag, list, pageWriterSetting, text } from "@flotilla/runtime";
 
 export const debugSettings = {

@@ -1,6 +1,6 @@
 /**
- * `/debug/explain`: why a proxy has a resource as it is. Which objects it was made from and when each changed last, since
- * which change of the fleet it is what it is, and what that change made different.
+ * `/debug/explain`: why a proxy has a resource as it is. The objects it was made from and when each changed last, the change of the fleet
+ * since which it is as it is, and the difference that this change made.
  */
 import { appliedText, causeText, type Difference, jsonDifferences, ownValue } from "@flotilla/model";
 import { bytesToJson, typeUrl as urls } from "@flotilla/proto";
@@ -68,7 +68,7 @@ export function explainPage(sources: ExplainSources): DebugPage {
   };
 }
 
-/** What people call types → type URLs. */
+/** Usual names of types → type URLs. */
 export const shortTypes: Readonly<Record<string, string>> = {
   cds: urls.cluster,
   lds: urls.listener,

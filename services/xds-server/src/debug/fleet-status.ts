@@ -5,7 +5,7 @@ import type { StreamRecord } from "../serve/stream-record.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
 import { proxiesOf } from "./replica-parts.ts";
 
-/** What a replica reports itself every few seconds; its proxies are distinguished, by connection. */
+/** A replica's own report, made every few seconds; its proxies are distinguished, by connection. */
 export interface ReplicaSummary {
   /** Its pod or host name. */
   readonly replica: string;

@@ -1,4 +1,4 @@
-/** What a replica remembers of changes: of each input the last one, of resources how they came to be what they are. */
+/** A replica's memory of changes: of each input the last one, of resources how they came to be as they are. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Change } from "@flotilla/model";

@@ -1,4 +1,4 @@
-/** What the gauges of the mesh count, by their text as Prometheus reads it. */
+/** The values of the mesh's gauges, by their text as Prometheus reads it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Finding } from "@flotilla/incremental";

@@ -5,7 +5,7 @@ import type { Metrics } from "@flotilla/runtime";
 import { selectsNothing } from "./unselected.ts";
 
 export interface MeshMetricSources {
-  /** What is in force now, each key once. */
+  /** The changes in force now, each key once. */
   readonly inputs: () => Iterable<Change>;
   readonly findings: () => readonly Finding[];
   readonly unselected: () => readonly Finding[];
@@ -13,7 +13,7 @@ export interface MeshMetricSources {
   readonly nowMs: () => number;
 }
 
-/** Findings are counted by object; with none the gauge says 0. */
+/** Findings are counted by object; with none the gauge reports 0. */
 const findingGauges = {
   pilot_vservice_dup_domain: "VirtualServices and services whose domain has routes already",
   pilot_total_rejected_configs: "Gateways of which a server conflicts with an older one",
@@ -23,7 +23,7 @@ const findingGauges = {
   pilot_conflict_outbound_listener_http_over_current_tcp: "HTTP services on an address and port that is taken by TCP",
   pilot_duplicate_envoy_clusters: "Clusters of one name",
   flotilla_missing_issuer_keys: "RequestAuthentications with issuers whose keys could not be fetched",
-  flotilla_unusable_extension: "WasmPlugins and TrafficExtensions that cannot be followed as written",
+  flotilla_unusable_extension: "WasmPlugins and TrafficExtensions that cannot be served as written",
   flotilla_unknown_destination: "VirtualServices with routes that lead to no known service or subset",
   flotilla_foreign_host: "VirtualServices that route hosts of other namespaces for the mesh",
 } as const;

@@ -18,7 +18,7 @@ import { maySee, type Viewer } from "./viewer.ts";
 
 export interface MeshPageSources {
   readonly core: Pick<Core, "mesh">;
-  /** What is in force now, each key once. */
+  /** The changes in force now, each key once. */
   readonly inputs: () => Iterable<Change>;
 }
 

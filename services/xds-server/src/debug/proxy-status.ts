@@ -1,4 +1,4 @@
-/** What a replica knows of one connected proxy, as plain JSON: replicas exchange it. */
+/** A replica's status of one connected proxy, as plain JSON: replicas exchange it. */
 import { appliedText, metadataText } from "@flotilla/model";
 import type { StreamRecord, TypeRecord } from "../serve/stream-record.ts";
 
@@ -6,7 +6,7 @@ export interface ProxyStatus extends ProxyConnection {
   readonly types: TypeStatuses;
 }
 
-/** What stays as it is. */
+/** The part that stays as it is. */
 export interface ProxyConnection {
   /** `name.namespace`. */
   readonly proxy: string;

@@ -1,6 +1,6 @@
 /**
- * What a replica reports its proxies, in parts of which only those that changed are written: each connection once, and what
- * proxies have by groups of those that have the same, so that a push to a thousand equal ones is a change of one part.
+ * A replica's report of its proxies, in parts of which only the changed ones are written: each connection once, and the resources of
+ * proxies by groups of equal ones, so that a push to a thousand equal ones is a change of one part.
  */
 import { listOf, number, objectOf, recordOf, text } from "@flotilla/model";
 import type { StreamRecord } from "../serve/stream-record.ts";

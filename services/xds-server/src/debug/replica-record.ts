@@ -39,15 +39,15 @@ export async function publishReplica(
         stored = count === parts.size ? parts : undefined;
       } catch (error) {
         stored = undefined;
-        // A store that hangs or refuses writes must not end serving, whatever it says about its connection.
+        // A store that hangs or refuses writes must not end serving, whatever connection state it reports.
         if (!(error instanceof StateError)) throw error;
-        log.debug("replica not recorded, trying again", { error });
+        log.debug("replica not registered, trying again", { error });
       }
     }
     await delay(everyMs, stop);
   }
   if (!store.state.connected) return;
-  await store.removeReplica(id).catch((error: unknown) => log.debug("the record of this replica stays", { error }));
+  await store.removeReplica(id).catch((error: unknown) => log.debug("record of this replica not removed", { error }));
 }
 
 function changedSince(

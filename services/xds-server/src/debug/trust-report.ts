@@ -79,7 +79,7 @@ class KnownBundles {
     if (version !== undefined && !this.#rootsByVersion.has(version)) this.#learn(stream);
     const roots = version === undefined ? undefined : this.#rootsByVersion.get(version);
     const trust = trustOf(stream, roots);
-    // What is not known yet may be the next time.
+    // Roots that are not known yet may be the next time.
     if (version === undefined || roots !== undefined) this.#last.set(stream, { version, trust });
     return trust;
   }

@@ -32,7 +32,7 @@ const cases: readonly (readonly [string, string, string | undefined, string])[] 
   ["an identity that is no workload's", "10.0.0.7", "spiffe://td/robot", "unauthenticated"],
 ];
 
-describe("who may look", () => {
+describe("rights of viewers", () => {
   for (const [name, remoteAddress, identity, expected] of cases) {
     it(name, async () => {
       const headers = identity === undefined ? {} : { authorization: `Bearer ${identity}` };

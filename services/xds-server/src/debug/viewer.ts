@@ -1,6 +1,6 @@
 /**
- * Who may look: this host everything, others what their identity allows. A caller of the control plane's namespace, or of
- * one that was named by a setting, sees all; any other caller sees its own namespace.
+ * Rights of viewers: callers of this host see everything, others the pages that their identity allows. A caller of the control plane's
+ * namespace, or of one that was named by a setting, sees all; any other caller sees its own namespace.
  */
 import { type Authenticator, parseIdentity } from "@flotilla/auth";
 import { type HttpRequest, isFromOwnHost } from "@flotilla/runtime";
@@ -17,7 +17,7 @@ export interface Refusal {
 }
 
 export interface AccessRules {
-  /** False: whoever reaches the port sees everything. */
+  /** False: all callers that reach the port see everything. */
   readonly required: boolean;
   readonly authenticator: Authenticator;
   /** Its callers see everything. */

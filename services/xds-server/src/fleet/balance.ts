@@ -64,7 +64,7 @@ export async function balanceStreams(options: BalanceOptions, stop: AbortSignal)
   }
 }
 
-/** None while the store does not answer, whatever it says about its connection: a Redis that hangs must not end serving. */
+/** None while the store does not answer, whatever connection state it reports: a Redis that hangs must not end serving. */
 async function streamsOfOthers({ id, store, log }: BalanceOptions): Promise<readonly number[]> {
   if (!store.state.connected) return [];
   try {
@@ -72,7 +72,7 @@ async function streamsOfOthers({ id, store, log }: BalanceOptions): Promise<read
     return [...records].filter(([key]) => key !== id).map(([, { streams }]) => streams);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
-    log.debug("streams of other replicas unknown, none are handed off", { error });
+    log.debug("number of streams of other replicas unknown, none are handed off", { error });
     return [];
   }
 }

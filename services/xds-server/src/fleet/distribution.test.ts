@@ -27,7 +27,7 @@ const distribution = new Distribution({
 source.listen(distribution.changes);
 const server: TestServer = await startTestServer({ options: { source, connected, observer: distribution.observer } });
 const stop = new AbortController();
-/** What clients refuse: the words for the message, or undefined. */
+/** The rejection by clients: the text of the message, or undefined. */
 let refusal: string | undefined;
 
 function apply(...values: readonly (Service | Config)[]): number {

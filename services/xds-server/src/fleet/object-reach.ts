@@ -38,7 +38,7 @@ const maxObjects = 500;
 const lookMs = 3;
 const recountMs = 1;
 
-/** What has yet to be looked at; recounts have time. */
+/** The work left; recounts have time. */
 export type Remaining = "nothing" | "recounts" | "looks";
 
 export class ObjectReaches {

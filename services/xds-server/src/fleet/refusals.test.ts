@@ -1,4 +1,4 @@
-/** What proxies refuse, with the objects behind it: found by what the refused resources were made from. */
+/** Rejections by proxies, with the objects behind them: found by the inputs that the rejected resources were made from. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl } from "@flotilla/proto";

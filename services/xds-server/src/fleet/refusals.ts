@@ -1,6 +1,6 @@
 /**
- * What connected proxies refuse now, mapped back to the objects that the refused resources were made from: the
- * dependencies that were recorded when they were made know them.
+ * Resources that connected proxies reject now, mapped back to the objects that they were made from, by the dependencies that were recorded
+ * when they were made.
  */
 import type { ProxyRefusal } from "@flotilla/model";
 import type { Rejection } from "@flotilla/xds";

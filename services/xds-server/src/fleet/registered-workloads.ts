@@ -1,6 +1,7 @@
 /**
- * Reports to service-controller, in a shared bucket, which machines that ask to be registered (AUTO_REGISTER_GROUP) or stand for a
- * WorkloadEntry (WORKLOAD_ENTRY) are connected here, and what they say of their health. The registration itself belongs to no replica: it lasts as long as any of them says so.
+ * Reports to service-controller, in a shared bucket, the machines connected here that ask to be registered (AUTO_REGISTER_GROUP) or stand
+ * for a WorkloadEntry (WORKLOAD_ENTRY), and the health that they report. The registration itself belongs to no replica: it lasts as long as
+ * any of them reports it.
  */
 import { randomUUID } from "node:crypto";
 import type { Bus } from "@flotilla/bus";
@@ -24,7 +25,7 @@ const everyMs = 250;
 /** Reported again unchanged after this, well before it vanishes. */
 const againMs = registrationReportTtlMs / 3;
 
-/** The connected streams of machines that ask to be registered, with what they said of their health last. */
+/** The connected streams of machines that ask to be registered, with the health that they reported last. */
 export class RegisteredWorkloads {
   readonly #streams = new Map<string, { readonly stream: StreamRecord; health: RegisteredWorkload["health"] }>();
 
@@ -62,7 +63,7 @@ export async function publishRegisteredWorkloads(
         await values.put(id, encodeRegisteredWorkloads(present));
         [reported, reportedAtMs] = [text, performance.now()];
       } catch (error) {
-        log.warn("connected machines cannot be reported", { error });
+        log.warn("connected machines not reported", { error });
       }
     }
     await delay(everyMs, stop);

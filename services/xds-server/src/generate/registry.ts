@@ -1,4 +1,4 @@
-/** Which generator answers a proxy for a type: by GENERATOR metadata, then by proxy type, then for all. */
+/** Selects the generator that answers a proxy for a type: by GENERATOR metadata, then by proxy type, then for all. */
 import type { Proxy } from "@flotilla/model";
 import type { Generator } from "./encode/generator.ts";
 import { unknownKinds } from "./every-proxy/mcp-generators.ts";

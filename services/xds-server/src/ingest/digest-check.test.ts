@@ -1,4 +1,4 @@
-/** What is held against the digests of publishers, and what is repaired. */
+/** The comparison of the held state with the digests of publishers, and the repairs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connectBus, createPublisher, type Digests, digestsOf, keyState, keyText } from "@flotilla/bus";

@@ -1,4 +1,4 @@
-/** What arrives: names that other tools rely on are istiod's. */
+/** Metrics of arriving changes: names that other tools rely on are istiod's. */
 import { type Counter, type Histogram, latencyBuckets, type Metrics } from "@flotilla/runtime";
 
 export interface IngestMetrics {

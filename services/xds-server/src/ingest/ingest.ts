@@ -48,7 +48,7 @@ export class Ingest {
   #isComplete = false;
   /** False while a stream that began anew is published again: old and new are mixed then. */
   #isWhole = false;
-  /** What is applied, and a repair: one after the other. */
+  /** Applied changes and a repair: one after the other. */
   readonly #turns = new Turns();
   #comparing: Promise<void> = Promise.resolve();
   /** Keys of entries of the snapshot that could not be read. */
@@ -81,7 +81,7 @@ export class Ingest {
     return this.#epoch;
   }
 
-  /** What is in force now, each key once. */
+  /** The changes in force now, each key once. */
   *changes(): Iterable<Change> {
     for (const [, change] of this.#inputs.entries()) yield change;
   }
@@ -100,7 +100,7 @@ export class Ingest {
       this.#epoch = snapshot.epoch;
       this.#loadedMark = snapshot.mark;
       this.#apply(changes, snapshot.position, this.#ownCause("snapshot"));
-      log.info("the snapshot is loaded", {
+      log.info("snapshot loaded", {
         entries: snapshot.entries.size,
         setAside: missing,
         position: snapshot.position,
@@ -109,7 +109,7 @@ export class Ingest {
       this.#complete("snapshot");
       if (missing > 0) this.#beginAgain();
     } catch (error) {
-      if (error instanceof StateError) log.error("the snapshot is refused, the stream rebuilds it", { error });
+      if (error instanceof StateError) log.error("snapshot rejected, it is rebuilt from the stream", { error });
       else log.warn("no snapshot can be loaded", { error });
     }
   }
@@ -126,7 +126,7 @@ export class Ingest {
           else if (item.kind === "caught-up") this.#caughtUp(item.position, item.epoch);
           else if (item.kind === "synced") this.#compare(bus, item);
           else if (item.kind === "reset") {
-            log.warn("the stream began anew, everything is compared again", { reason: item.reason });
+            log.warn("stream was recreated, everything is compared again", { reason: item.reason });
             metrics.resyncs.add(1);
             this.#beginAgain();
           }
@@ -189,7 +189,7 @@ export class Ingest {
     }
   }
 
-  /** Nothing is applied meanwhile. What was lost on its way after the last change that came lies before the mark's place. */
+  /** Nothing is applied meanwhile. Changes lost on their way after the last one that came lie before the mark's place. */
   async #repair(bus: Bus, { publisher, topics, position }: Mismatch): Promise<void> {
     if (!this.#isWhole) return;
     const upTo = Math.max(this.#position, position);
@@ -213,7 +213,7 @@ export class Ingest {
     this.#writer.note([], this.#position, epoch);
   }
 
-  /** Of what no publisher's group says. */
+  /** The cause of changes that no publisher's group names. */
   #ownCause(publisher: string): Cause {
     return { publisher, epoch: this.#epoch ?? "", revision: 0, eventTimeMs: 0 };
   }

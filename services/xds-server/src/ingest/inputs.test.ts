@@ -98,7 +98,7 @@ function storeOf(stored: Readonly<Record<string, string>>) {
   return { store, written };
 }
 
-/** What was written, as `put KEY` and `delete KEY`. */
+/** The written entries, as `put KEY` and `delete KEY`. */
 const linesOf = ({ entries }: SnapshotChange) =>
   [...entries].map(([key, bytes]) => `${bytes === undefined ? "delete" : "put"} ${key}`);
 

@@ -77,7 +77,7 @@ export class SnapshotWriter {
     this.#options = options;
   }
 
-  /** What changed; `key` as the inputs have it. Who becomes the writer compares everything: until then nothing is kept. */
+  /** Notes changes; `key` as the inputs have it. A replica that becomes the writer compares everything: until then nothing is kept. */
   note(changes: Iterable<readonly [string, Change | undefined]>, position: number, epoch: string | undefined): void {
     if (this.#isWriter) for (const [key, change] of changes) this.#pending.set(key, change);
     if (this.#pending.size > this.#options.inputs.size + maxGone) this.#giveUp();
@@ -96,7 +96,7 @@ export class SnapshotWriter {
       try {
         await this.#writePending();
       } catch (error) {
-        if (this.#isWriter) log.warn("the snapshot is not written", { error });
+        if (this.#isWriter) log.warn("snapshot not written", { error });
         this.#giveUp();
       }
     }

@@ -54,7 +54,7 @@ describe("change pipeline", () => {
     assert.deepEqual(seen(), ["0: route/a to 1", "10: route/a route/b to 3"]);
   });
 
-  it("what is urgent overtakes what waits, and the position waits for all before it", async () => {
+  it("urgent changes overtake waiting ones, and the position waits for all before it", async () => {
     let isBusy = false;
     const { clock, offer, seen } = setUp(() => isBusy);
     offer("route/a", 1);

@@ -1,7 +1,7 @@
 /**
- * From groups of changes as they arrive to batches that are applied. What is urgent overtakes what waits, and so do workloads, as far
- * as that cannot be noticed: an overtaken change of the same key is dropped, and the position only moves on when everything up to it has
- * been applied.
+ * From groups of changes as they arrive to batches that are applied. Urgent changes overtake waiting ones, and so do workloads, as far as
+ * that cannot be noticed: an overtaken change of the same key is dropped, and the position only moves on when everything up to it has been
+ * applied.
  */
 import type { Cause } from "@flotilla/model";
 import type { PushClock, Urgency } from "./push-queue.ts";
@@ -15,7 +15,7 @@ export interface OfferedGroup<Change> {
 
 export interface Batch<Change> {
   readonly changes: readonly Change[];
-  /** What the changes came in, in order. */
+  /** The groups that the changes came in, in order. */
   readonly groups: readonly OfferedGroup<Change>[];
   /** Everything up to it is applied with this batch and those before. */
   readonly position: number;
@@ -31,7 +31,7 @@ export interface PipelineOptions<Change> {
   /** Returns whether it concerns any stream. Must not throw. */
   readonly apply: (batch: Batch<Change>) => boolean;
   readonly isBusy: () => boolean;
-  /** Whether streams have yet to get their turn since the last batch: with another one in between no two of them would share a message. */
+  /** True while streams have yet to get their turn since the last batch: with another one in between no two of them would share a message. */
   readonly isQueued: () => boolean;
   readonly minGapMs: number;
   readonly maxGapMs: number;
@@ -39,13 +39,13 @@ export interface PipelineOptions<Change> {
   readonly keyOf: (change: Change) => string;
   readonly kindOf: (change: Change) => string;
   readonly dependsOn: (change: Change) => Dependence;
-  /** Whether what "deciding" stands for may depend on it. */
+  /** True where the facts that "deciding" stands for may depend on it. */
   readonly isDeciding: (change: Change) => boolean;
 }
 
 /**
- * Which changes of other keys that came before decide on the effect of a change: none (it overtakes where it is urgent), the deciding
- * ones (it overtakes all others), or all of them.
+ * Earlier changes of other keys that decide on the effect of a change: none (it overtakes where it is urgent), the deciding ones (it
+ * overtakes all others), or all of them.
  */
 export type Dependence = "nothing" | "deciding" | "everything";
 
@@ -121,7 +121,7 @@ export class ChangePipeline<Change> implements Disposable {
   }
 
   #applyAll(groups: readonly Waiting<Change>[]): boolean {
-    // What is urgent and still waits lies within the positions of the batch.
+    // Urgent changes that still wait lie within the positions of the batch.
     this.#isBulkLeaving = true;
     this.#urgent.flushNow();
     this.#isBulkLeaving = false;
@@ -169,7 +169,7 @@ export interface DebounceOptions<Item> {
   readonly clock: PushClock;
   /** Gets everything that was offered since the last call, in order. Returns whether it concerns any stream. Must not throw. */
   readonly flush: (items: readonly Item[], urgency: Urgency) => boolean;
-  /** Whether streams still wait for what was flushed before. */
+  /** True while streams still wait for the batch that was flushed before. */
   readonly isBusy: () => boolean;
   readonly minGapMs: number;
   /** No change waits longer than this. */
@@ -190,7 +190,7 @@ export class Debouncer<Item> implements Disposable {
   #urgency: Urgency = "normal";
   #firstAt = 0;
   #flushedAt = Number.NEGATIVE_INFINITY;
-  /** What the process had worked when the last batch left. */
+  /** The work of the process when the last batch left. */
   #workedMs = 0;
   #gapMs: number;
   #isDelayed = false;
@@ -210,13 +210,13 @@ export class Debouncer<Item> implements Disposable {
     this.#plan(now);
   }
 
-  /** What waits is dropped: its owner ends. */
+  /** Waiting changes are dropped: their owner ends. */
   [Symbol.dispose](): void {
     this.#timer?.cancel();
     this.#items = [];
   }
 
-  /** What waits leaves now. */
+  /** Flushes waiting changes now. */
   flushNow(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -278,7 +278,7 @@ export class Debouncer<Item> implements Disposable {
     const items = this.#items;
     const urgency = this.#urgency;
     const workedMs = clock.worked();
-    // Whether this batch had to wait distinguishes churn from quiet.
+    // A batch that had to wait indicates churn, one that did not indicates quiet.
     const wantedMs = this.#isDelayed ? (workedMs - this.#workedMs) * gapPerWork : 0;
     this.#gapMs = Math.min(Math.max(wantedMs, minGapMs), maxGapMs);
     this.#workedMs = workedMs;

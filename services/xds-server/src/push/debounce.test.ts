@@ -15,7 +15,7 @@ interface Case {
   readonly name: string;
   readonly offers: readonly Offer[];
   readonly busyUntil?: number;
-  /** What the process works for each batch. */
+  /** The work of the process for each batch. */
   readonly workMs?: number;
   /** Batches that left before this moment concerned no stream. */
   readonly idleUntil?: number;
@@ -154,7 +154,7 @@ describe("debounce", () => {
     });
   }
 
-  it("what waits leaves when it is asked to, once, and nothing leaves where nothing waits", async () => {
+  it("flush hands on the waiting changes once, and nothing where none wait", async () => {
     const clock = new FakeClock();
     const sizes: number[] = [];
     const flush = (items: readonly number[]): boolean => sizes.push(items.length) > 0;
@@ -168,7 +168,7 @@ describe("debounce", () => {
     assert.deepEqual(sizes, [1]);
   });
 
-  it("what ends drops what waits", async () => {
+  it("the end drops waiting changes", async () => {
     const clock = new FakeClock();
     let flushes = 0;
     const debouncer = new Debouncer<number>({ ...limits, clock, isBusy: () => false, flush: () => ++flushes > 0 });

@@ -1,4 +1,4 @@
-/** What the push pipeline counts; the names are istiod's. */
+/** Metrics of the push pipeline; the names are istiod's. */
 import { latencyBuckets, type Metrics } from "@flotilla/runtime";
 
 export interface PushMetrics {

@@ -8,7 +8,7 @@ const limits = { maxConcurrent: 4, maxBytesInFlight: 1_000, stallMs: 100, sliceM
 interface Set {
   readonly clock: FakeClock;
   readonly queue: PushQueue;
-  /** What was pushed when. */
+  /** The pushes, in order, with their times. */
   readonly log: string[];
   stream(name: string, options?: StreamOptions): Pushable;
 }

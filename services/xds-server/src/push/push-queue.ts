@@ -17,7 +17,7 @@ export interface Pushable {
   push(flushed: () => void): number | undefined;
 }
 
-/** What streams want of it. */
+/** The scheduler as streams use it. */
 export interface PushScheduler {
   enqueue(stream: Pushable, urgency: Urgency): void;
   remove(stream: Pushable): void;
@@ -159,7 +159,10 @@ export interface PushClock {
   after(ms: number, task: () => void): { cancel(): void };
 }
 
-/** Of the main thread. Older versions of Node know the time of its event loop only, with what other processes had of the processor meanwhile. */
+/**
+ * Of the main thread. Older versions of Node measure the time of its event loop only, including the time that other processes had of the
+ * processor meanwhile.
+ */
 function worked(): number {
   if (process.threadCpuUsage === undefined) return performance.eventLoopUtilization().active;
   const { user, system } = process.threadCpuUsage();
@@ -171,7 +174,7 @@ export const systemClock: PushClock = {
   worked,
   soon: (task) => void setImmediate(task),
   after: (ms, task) => {
-    // What waits for time alone keeps no process.
+    // Tasks that wait for time alone keep no process alive.
     const timer = setTimeout(task, ms).unref();
     return { cancel: () => clearTimeout(timer) };
   },

@@ -39,7 +39,7 @@ export interface AdsOptions
   readonly noncePrefix: string;
   /** Most streams have left and their messages are dropped: memory may be given back. */
   readonly onMassDisconnect?: () => void;
-  /** Who answers: the identifier that clients show of their control plane. */
+  /** The server's name: the identifier that clients show of their control plane. */
   readonly server?: string;
 }
 

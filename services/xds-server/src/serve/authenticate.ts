@@ -1,4 +1,4 @@
-/** Who opened a stream, and whether the node it claims to be is its own. */
+/** Authenticates the opener of a stream, and checks that the node it claims to be is its own. */
 import type { Authenticator, Caller } from "@flotilla/auth";
 import { parseIdentity } from "@flotilla/auth";
 import type { Proxy } from "@flotilla/model";
@@ -40,8 +40,8 @@ export async function authenticate(
 }
 
 /**
- * Who asks for configuration as such (GENERATOR "api") sees the objects of every namespace: that is for control planes, which have
- * an identity of the root namespace, as istiod has it.
+ * Refuses callers without the right to configuration as such (GENERATOR "api"), who would see the objects of every namespace: that is for
+ * control planes, which have an identity of the root namespace, as istiod has it.
  * @throws GrpcError PERMISSION_DENIED
  */
 export function checkApiCaller({ identities }: Proven, { generator }: Proxy, rootNamespace: string): void {

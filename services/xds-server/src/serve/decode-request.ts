@@ -1,4 +1,4 @@
-/** Bytes of a request of either form, decoded, and the node of the first; garbage gets a status that says what is wrong with it. */
+/** Bytes of a request of either form, decoded, and the node of the first; garbage gets a status that names the fault. */
 import { NodeError, type NodeMetadata, type Proxy, parseNode } from "@flotilla/model";
 import { decode } from "@flotilla/proto";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";

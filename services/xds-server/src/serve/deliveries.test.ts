@@ -37,13 +37,13 @@ describe("deliveries", () => {
       fast.expect("routes");
       slow.expect("routes");
     });
-    fast.sent("routes", 1);
-    slow.sent("routes", 1);
+    fast.sent("routes");
+    slow.sent("routes");
     advance(10);
-    fast.answered("routes", "accepted");
+    fast.answered("routes");
     advance(40);
     assert.equal(deliveries.open, 1);
-    slow.answered("routes", "accepted");
+    slow.answered("routes");
     assert.deepEqual(log, ["sent", "sent", "proxy 10 ms", "VirtualService 150 ms", "proxy 50 ms"]);
     assert.equal(deliveries.open, 0);
   });
@@ -52,14 +52,14 @@ describe("deliveries", () => {
     const { log, deliveries, change } = setUp();
     const stream = deliveries.tracker();
     change(() => stream.expect("routes"));
-    stream.answered("routes", "accepted");
+    stream.answered("routes");
     assert.deepEqual(log, []);
-    stream.sent("routes", 1);
-    stream.answered("routes", "accepted");
+    stream.sent("routes");
+    stream.answered("routes");
     assert.deepEqual(log, ["sent", "VirtualService 100 ms", "proxy 0 ms"]);
   });
 
-  it("what turned out to be as before is distinguished, and delivered too", () => {
+  it("unchanged deliveries are distinguished, and counted too", () => {
     const { log, deliveries, change } = setUp();
     const stream = deliveries.tracker();
     change(() => {
@@ -79,7 +79,7 @@ describe("deliveries", () => {
       stream.expect("routes");
       stream.expect("clusters");
     });
-    stream.sent("routes", 1);
+    stream.sent("routes");
     stream.forget("clusters");
     assert.equal(deliveries.open, 1);
     stream.forget();
@@ -92,12 +92,12 @@ describe("deliveries", () => {
     change(() => stream.expect("routes"));
     change(() => undefined); // the type is stale already: the stream is not notified again
     assert.equal(deliveries.open, 2);
-    stream.sent("routes", 1);
-    stream.answered("routes", "accepted");
+    stream.sent("routes");
+    stream.answered("routes");
     assert.deepEqual(log, ["sent", "VirtualService 100 ms", "VirtualService 100 ms", "proxy 0 ms"]);
   });
 
-  it("what concerns nobody is not measured", () => {
+  it("changes that concern no proxy are not measured", () => {
     const { log, deliveries, change } = setUp();
     change(() => undefined);
     assert.deepEqual([log, deliveries.open], [[], 0]);

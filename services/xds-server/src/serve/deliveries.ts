@@ -21,12 +21,6 @@ export class Delivery {
   readonly alone: readonly Delivery[] = [this];
   /** Types of streams that have not answered. */
   waiting = 0;
-  /** Messages that hold what follows from it. */
-  messages = 0;
-  bytes = 0;
-  rejections = 0;
-  /** When the last client so far took such a message, milliseconds since the epoch. */
-  lastAckAtMs: number | undefined;
   /** Called with the time of the last answer. */
   readonly onDelivered: ((nowMs: number) => void) | undefined;
 
@@ -59,9 +53,8 @@ export class Deliveries {
   }
 
   /** A batch is about to be applied: from now on streams that become stale owe it an answer, until `end`. */
-  begin(eventTimesMs: ReadonlyMap<string, number>, onDelivered?: (nowMs: number) => void): Delivery {
+  begin(eventTimesMs: ReadonlyMap<string, number>, onDelivered?: (nowMs: number) => void): void {
     this.#current = new Delivery(this.#options.nowMs(), eventTimesMs, onDelivered);
-    return this.#current;
   }
 
   /** The batch is applied, or could not be. */
@@ -100,15 +93,15 @@ interface TrackerOptions {
   readonly nowMs: () => number;
 }
 
-/** What is owed of one type. */
+/** Changes owed to the client for one type. */
 interface Owed {
   /** It is stale because of these. */
   due: readonly Delivery[] | undefined;
-  /** What follows from these is in messages that are not answered. */
+  /** Their effects are in messages that are not acknowledged. */
   underWay: readonly Delivery[] | undefined;
 }
 
-/** What one stream owes. */
+/** Tracks the changes that one stream owes its client. */
 export class DeliveryTracker {
   readonly #options: TrackerOptions;
   /** Kept per type, as what is stale once is so again. */
@@ -135,15 +128,10 @@ export class DeliveryTracker {
     owed.due = owed.due === undefined ? delivery.alone : [...owed.due, delivery];
   }
 
-  /** A message with the type's present state went out; `again`: with a part of it, the rest has yet to come. */
-  sent(typeUrl: string, bytes: number, again = false): void {
+  /** A message with the type's present state went out. */
+  sent(typeUrl: string): void {
     const owed = this.#owed.get(typeUrl);
     if (owed?.due === undefined) return;
-    for (const delivery of owed.due) {
-      delivery.messages++;
-      delivery.bytes += bytes;
-    }
-    if (again) return;
     this.#options.metrics.lookedAt("sent");
     if (owed.underWay !== undefined) this.#open--;
     owed.underWay = owed.underWay === undefined ? owed.due : [...owed.underWay, ...owed.due];
@@ -162,21 +150,16 @@ export class DeliveryTracker {
     }
   }
 
-  /** The client accepted or rejected the last message of the type. */
-  answered(typeUrl: string, answer: "accepted" | "rejected"): void {
+  /** The client accepted or refused the last message of the type. */
+  answered(typeUrl: string): void {
     const owed = this.#owed.get(typeUrl);
     if (owed?.underWay === undefined) return;
     const { underWay } = owed;
-    const nowMs = answer === "accepted" ? this.#options.nowMs() : 0;
-    for (const delivery of underWay) {
-      if (answer === "accepted") delivery.lastAckAtMs = nowMs;
-      else delivery.rejections++;
-    }
     owed.underWay = undefined;
     this.#settle(underWay);
   }
 
-  /** The client no longer wants the type, or is gone. */
+  /** The client has unsubscribed from the type, or is gone. */
   forget(typeUrl?: string): void {
     for (const [type, { due, underWay }] of this.#owed) {
       if (typeUrl !== undefined && type !== typeUrl) continue;

@@ -1,8 +1,7 @@
 /**
- * A real Envoy takes everything in both forms, warms what changed, and after a reconnect is sent nothing it has.
- * What Envoy 1.40 needs, found with this set-up: a changed cluster stays warming until its endpoints are sent again,
- * in both forms, and its CDS is not acknowledged until then; changed and new listeners take routes and
- * secrets that Envoy has without hearing of them again.
+ * A real Envoy takes everything in both forms, warms changed resources, and after a reconnect is sent nothing it has. Requirements of Envoy
+ * 1.40, found with this set-up: a changed cluster stays warming until its endpoints are sent again, in both forms, and its CDS is not
+ * acknowledged until then; changed and new listeners take routes and secrets that Envoy has without another update of them.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

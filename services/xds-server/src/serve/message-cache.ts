@@ -36,7 +36,7 @@ export interface MessageCacheOptions {
   readonly now: () => number;
   /** Starts every nonce, so that one of another server or an earlier process is never taken for ours. */
   readonly noncePrefix: string;
-  /** Who answers: the identifier that clients show of their control plane. */
+  /** The server's name: the identifier that clients show of their control plane. */
   readonly server?: string;
 }
 
@@ -108,7 +108,7 @@ export class MessageCache {
   }
 }
 
-/** What a stream needs of its call. */
+/** The part of its call that a stream needs. */
 export type Wire = Pick<RawCall, "peer" | "write" | "end" | "cutConnection">;
 
 export interface WriterOptions {

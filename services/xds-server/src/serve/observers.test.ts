@@ -1,4 +1,4 @@
-/** What happens to a stream reaches every observer that has a word for it, in order. */
+/** Events of a stream reach every observer that handles them, in order. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { joinObservers } from "./observers.ts";

@@ -1,4 +1,4 @@
-/** What a port without TLS does not give to whoever shows a token: keys, and certificates. */
+/** Keys and certificates, which a port without TLS does not give to callers, even with a token. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Authenticator } from "@flotilla/auth";
@@ -56,7 +56,7 @@ describe("a port without TLS", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  /** Whether a caller with a token is sent the Secret, once it has its clusters. */
+  /** Resolves to true if a caller with a token is sent the Secret, once it has its clusters. */
   async function getsSecret({ port }: AdsPort, isTls: boolean): Promise<boolean> {
     const stop = new AbortController();
     const tls = isTls && credentials.createSsl(root, null, null, { checkServerIdentity: () => undefined });

@@ -1,4 +1,4 @@
-/** What a stream remembers of what it sent: acknowledgements by nonce, and records that stay the same while nothing changes. */
+/** A stream's memory of its messages: acknowledgements by nonce, and records that stay the same while nothing changes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { newStream, type StreamState, type TypeState } from "@flotilla/xds";

@@ -10,7 +10,7 @@ import type { EncodedMessage } from "./message-cache.ts";
 import type { ResourceSource } from "./resource-source.ts";
 import type { Receipt, TypeRecord } from "./stream-record.ts";
 
-/** What the streams of a server share for it. */
+/** The parts that the streams of a server share for it. */
 interface Shared {
   readonly source: Pick<ResourceSource, "position" | "latest">;
   readonly records: SharedRecords;
@@ -62,8 +62,8 @@ export class Progress {
   }
 
   sent({ typeUrl, version, body, again }: TurnMessage, message: EncodedMessage, bytes: number): Receipt {
-    // What is held back has yet to come.
-    this.#owed.sent(typeUrl, bytes, again);
+    // Messages that are held back have yet to come.
+    if (!again) this.#owed.sent(typeUrl);
     const { source, records } = this.#context;
     const [applied, resources] = [this.#causes.take(typeUrl), body.resources.length];
     const { position } = source;
@@ -83,15 +83,15 @@ export class Progress {
   /** The client took the message with the nonce: its receipt, when it is the last one. */
   acknowledged(typeUrl: string, nonce: string, state: StreamState): Receipt | undefined {
     const receipt = this.#receipts.acknowledged(typeUrl, nonce);
-    this.#answered(typeUrl, state, "accepted");
+    this.#answered(typeUrl, state);
     return receipt;
   }
 
   rejected(typeUrl: string, state: StreamState): void {
-    this.#answered(typeUrl, state, "rejected");
+    this.#answered(typeUrl, state);
   }
 
-  /** The client no longer wants the type. */
+  /** The client has unsubscribed from the type. */
   forget(typeUrl: string): void {
     this.#receipts.forget(typeUrl);
     this.#causes.forget(typeUrl);
@@ -104,13 +104,13 @@ export class Progress {
     this.#owed.forget();
   }
 
-  #answered(typeUrl: string, state: StreamState, answer: "accepted" | "rejected"): void {
+  #answered(typeUrl: string, state: StreamState): void {
     this.#answeredAt = this.answeredPosition(state);
-    this.#owed.answered(typeUrl, answer);
+    this.#owed.answered(typeUrl);
   }
 }
 
-/** Which changes made a type of one stream stale, until that is sent or found to be nothing. */
+/** The changes that made a type of one stream stale, until that is sent or found to be nothing. */
 class StaleCauses {
   /** Kept per type, as what is stale once is so again. */
   readonly #byType = new Map<string, AppliedSet | undefined>();
@@ -130,7 +130,7 @@ class StaleCauses {
     this.#byType.delete(typeUrl);
   }
 
-  /** What was looked at and found to be as before is not the cause of what comes later. */
+  /** Changes that were found to alter nothing are not the cause of later ones. */
   settled(isDue: (typeUrl: string) => boolean): void {
     for (const [typeUrl, applied] of this.#byType)
       if (applied !== undefined && !isDue(typeUrl)) this.#byType.set(typeUrl, undefined);
@@ -144,7 +144,7 @@ interface Entry {
   acknowledged: Receipt | undefined;
 }
 
-/** What was sent and acknowledged last, per type of one stream. */
+/** The last sent and acknowledged messages, per type of one stream. */
 export class Receipts {
   readonly #shared: SharedRecords;
   readonly #entries = new Map<string, Entry>();
@@ -187,8 +187,8 @@ export class Receipts {
   }
 
   /**
-   * As a debug page shows them. What a client that connected again showed to have counts as acknowledged `now`. Looked at again
-   * when the state is another one, which every message and answer changes: others look often, and little changes.
+   * As a debug page shows them. Resources that a client reported at its reconnect count as acknowledged `now`. Computed again when the
+   * state is another one, which every message and answer changes: readers look often, and little changes.
    */
   view(state: StreamState, now: Pick<Receipt, "atMs" | "position">): ReadonlyMap<string, TypeRecord> {
     const before = this.#last;
@@ -231,7 +231,7 @@ export class Receipts {
   }
 }
 
-/** What a stream's records were when its state was the one given. */
+/** A stream's records at the given state. */
 export interface View {
   readonly state: StreamState;
   /** By type URL. */

@@ -1,6 +1,6 @@
 /**
- * What the streams want from the stages before them: for one proxy, the resources of a type as they
- * are now, and a word when they may have changed. Declared here, implemented over the snapshot.
+ * The interface of the streams to the stages before them: for one proxy, the resources of a type as they are now, and a notification when
+ * they may have changed. Declared here, implemented over the snapshot.
  */
 import type { AppliedSet, Proxy } from "@flotilla/model";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
@@ -17,7 +17,7 @@ export interface ResourceSource {
   open(client: ClientIdentity, onStale: (typeUrl: string, urgency: Urgency) => void): ProxySession;
   /** Position in the fleet's sequence of changes that answers now reflect; equal on all replicas. */
   readonly position: number;
-  /** What was applied last: within `onStale`, what made it stale. */
+  /** The changes applied last: within `onStale`, the ones that made it stale. */
   readonly latest: AppliedSet | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ProxySession {
   resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined;
   /** The results that what it has is made of; the identical list for sessions that watch the same. */
   watched(): readonly object[];
-  /** The client no longer wants the type. */
+  /** The client has unsubscribed from the type. */
   forget(typeUrl: string): void;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** What a stream shares with all others of its server: its parts, its limits and its timers. */
+/** The parts, limits and timers that a stream shares with all others of its server. */
 import type { RawServerOptions } from "@flotilla/raw-grpc";
 import type { Logger } from "@flotilla/runtime";
 import type { Bodies, RequestLimits, SharedStates } from "@flotilla/xds";
@@ -80,7 +80,7 @@ export class TurnTimer {
   }
 }
 
-/** What one server takes on, and for how long. */
+/** The limits of one server: its load, and its times. */
 export interface AdsLimits {
   readonly newStreamsPerSecond: number;
   readonly newStreamsBurst: number;

@@ -1,4 +1,4 @@
-/** Why a stream ends: a gRPC status whose text says to the client's owner what to do. */
+/** The reason for which a stream ends: a gRPC status whose text states the remedy for the client's owner. */
 import { GrpcError } from "@flotilla/raw-grpc";
 import { status } from "@grpc/grpc-js";
 

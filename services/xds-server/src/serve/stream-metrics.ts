@@ -1,4 +1,4 @@
-/** What the streams count; names that other tools rely on are istiod's. */
+/** Metrics of the streams; names that other tools rely on are istiod's. */
 
 import { shortName } from "@flotilla/proto";
 import { latencyBuckets, type Metrics } from "@flotilla/runtime";
@@ -34,7 +34,10 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     labels: ["type"],
     buckets: [1, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000, 40_000_000],
   });
-  const stuck = metrics.counter({ name: "pilot_xds_write_timeout", help: "Streams closed since nobody read them" });
+  const stuck = metrics.counter({
+    name: "pilot_xds_write_timeout",
+    help: "Streams closed because their clients did not read",
+  });
   const errors = metrics.counter({ name: "pilot_total_xds_internal_errors", help: "Resources that could not be made" });
   const handedOff = metrics.counter({
     name: "flotilla_xds_streams_handed_off_total",
@@ -105,7 +108,7 @@ function lookMetrics(metrics: Metrics): Pick<StreamMetrics, "lookedAt"> {
   const lookedAt = { sent: 0, unchanged: 0 };
   const looks = metrics.counter({
     name: "flotilla_xds_looks_total",
-    help: "Types of streams looked at because of a change, by whether something was sent",
+    help: "Types of streams looked at because of a change, by whether a message was sent",
     labels: ["outcome"],
   });
   metrics.gauge({
@@ -152,7 +155,7 @@ const maxVersions = 100;
  */
 class VersionLabels {
   readonly #counts = new Map<string, number>();
-  /** Streams that were counted as `other` for want of room, by what they stated: they leave the same label. */
+  /** Streams that were counted as `other` for want of room, by the version they stated: they leave the same label. */
   readonly #others = new Map<string, number>();
 
   /** The label of the version, and how many streams it has after the change. */

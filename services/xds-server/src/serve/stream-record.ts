@@ -1,4 +1,4 @@
-/** What is known of a stream, for debug pages, receipts and other stages; the stream alone writes it. */
+/** The record of a stream, for debug pages, receipts and other stages; the stream alone writes it. */
 import type { AppliedSet, Proxy } from "@flotilla/model";
 import type { Form, NameSet, Rejection, Resource, ResourceSet } from "@flotilla/xds";
 

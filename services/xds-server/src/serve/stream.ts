@@ -33,7 +33,7 @@ export interface StreamOptions {
   readonly form: Form;
   readonly client: ClientIdentity;
   readonly wire: Wire;
-  /** Called once, whoever ended the stream. */
+  /** Called once, whichever side ended the stream. */
   readonly onClosed: (reason: string) => void;
 }
 
@@ -74,7 +74,7 @@ export class Stream implements Pushable {
       ...{ wire, deadlines: context.writes, metrics: context.metrics, now: context.now },
       onStuck: () => this.#endStuck(context.limits.stuckMs),
       onFailed: (reason) => this.close(`cannot write: ${reason}`),
-      // What became due meanwhile, or waited for this message: one turn finds out.
+      // Types that became due meanwhile, or waited for this message: one turn sends them.
       onDone: () => {
         if (!this.#isClosed && this.#answers.writeNext()) return;
         if (this.#isDue()) this.#wantTurn(this.#urgency);
@@ -100,7 +100,7 @@ export class Stream implements Pushable {
     const reason = overLimit(this.#state, request, limits);
     if (reason !== undefined) {
       metrics.refused("limit");
-      this.#log.warn("closed, request over a limit", { reason });
+      this.#log.warn("stream closed: a request exceeds a limit", { reason });
       this.end(streamEnd.overLimit(reason));
       return;
     }
@@ -156,7 +156,7 @@ export class Stream implements Pushable {
 
   #endStuck(stuckMs: number): void {
     this.#context.metrics.closedStuck();
-    this.#log.warn("closed, as the client takes nothing", { afterMs: stuckMs });
+    this.#log.warn("stream closed: the client does not read", { afterMs: stuckMs });
     this.end(streamEnd.stuck(stuckMs));
   }
 

@@ -16,7 +16,7 @@ export const ambientFeatures = {
   ambientBaggage: flag({
     env: "AMBIENT_ENABLE_BAGGAGE",
     default: false,
-    sentence: "With ambient: tunnels carry who calls in their baggage header, for telemetry.",
+    sentence: "With ambient: tunnels carry the caller's identity in their baggage header, for telemetry.",
   }),
   ambientDryRunPolicies: flag({
     env: "AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY",

@@ -194,7 +194,7 @@ const clusterFeatures = {
     env: "ENABLE_GRPC_OUTLIER_DETECTION",
     default: false,
     sentence:
-      "gRPC programs without a proxy eject endpoints as DestinationRules say; otherwise they keep them, as with istiod.",
+      "gRPC programs without a proxy eject endpoints by DestinationRules; otherwise they keep them, as with istiod.",
   }),
 } as const;
 
@@ -203,7 +203,7 @@ const securityFeatures = {
   preferDestinationRuleTls: flag({
     env: "PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES",
     default: true,
-    sentence: "TLS settings of a DestinationRule count more for external services than what their endpoints say.",
+    sentence: "TLS settings of a DestinationRule win over those of their endpoints for external services.",
   }),
   backendTlsFailsOpen: flag({
     env: "BACKEND_TLS_FAILS_OPEN",
@@ -228,7 +228,7 @@ const securityFeatures = {
     default: "false",
     values: ["false", "istiod", "true", "hybrid", "envoy"],
     sentence:
-      "Who fetches keys of issuers by URI. false, istiod: the control plane. true, hybrid: proxies, where the host is a service of the mesh. envoy: proxies.",
+      "Component that fetches keys of issuers by URI. false, istiod: the control plane. true, hybrid: proxies, where the host is a service of the mesh. envoy: proxies.",
   }),
 } as const;
 

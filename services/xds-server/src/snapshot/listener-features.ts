@@ -61,7 +61,7 @@ export const listenerFeatures = {
     env: "PILOT_TRACE_SAMPLING",
     default: 1,
     sentence:
-      "Percentage of requests that are traced where no Telemetry says otherwise, from 0 to 100; any other number is 1.",
+      "Percentage of requests that are traced where no Telemetry sets it, from 0 to 100; any other number is 1.",
   }),
   headlessFilterChains: flag({
     env: "PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER",

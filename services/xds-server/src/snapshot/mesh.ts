@@ -15,7 +15,7 @@ export function decodeNetworks(config: Config): MeshNetworks {
   return fromJson(MeshNetworksSchema, config.spec as JsonValue, { ignoreUnknownFields: true });
 }
 
-/** What holds until a MeshConfig arrives. */
+/** The defaults that hold until a MeshConfig arrives. */
 export function defaultMesh(): MeshConfig {
   const json: JsonObject = { ...defaultMeshConfig, defaultConfig: defaultProxyConfig };
   return fromJson(MeshConfigSchema, json as JsonValue);

@@ -1,4 +1,4 @@
-/** What computations may ask about a proxy, by its node. */
+/** The facts about a proxy that computations may read, by its node. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Facet } from "@flotilla/incremental";

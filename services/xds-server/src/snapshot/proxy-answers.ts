@@ -218,7 +218,7 @@ export class ProxyAnswers {
   isAtLeast(major: number, minor: number, patch = 0): boolean {
     return this.#context.facet(facets.isAtLeast, { major, minor, patch });
   }
-  /** Whether the client can load an extension of this type URL; unknown counts as yes. */
+  /** True where the client can load an extension of this type URL; unknown counts as yes. */
   supports(typeUrl: string): boolean {
     return this.#context.facet(facets.supports, typeUrl);
   }

@@ -1,4 +1,4 @@
-/** Which proxies a patch is for, by their version and metadata. */
+/** Selects the proxies that a patch is for, by their version and metadata. */
 import { metadataText, ownValue, type Proxy } from "@flotilla/model";
 import { RE2JS } from "re2js";
 

@@ -1,8 +1,8 @@
 /**
- * What registries know of a proxy: where it is, and the service ports it stands for, the oldest service's first and each in the order of its ports: of several on one
- * workload port the first counts. Services of Kubernetes are found by their selectors; for WorkloadEntries, Services without
- * selectors and all other registries the endpoints at the proxy's addresses say. Observed per proxy outside of any view,
- * because the answer is part of what a view asks its proxy (proxy-answers.ts).
+ * The registries' facts about a proxy: its locality, and the service ports it stands for, the oldest service's first and each in the order
+ * of its ports: of several on one workload port the first counts. Services of Kubernetes are found by their selectors; those of
+ * WorkloadEntries, Services without selectors and all other registries by the endpoints at the proxy's addresses. Observed per proxy
+ * outside of any view, because the answer is part of the facts that a view reads of its proxy (proxy-answers.ts).
  */
 import { compareText, type Locality, type PodPort, parseLocality, type Service } from "@flotilla/model";
 import type { ServiceTarget, Subject } from "./subject.ts";
@@ -41,8 +41,8 @@ const topology = {
 } as const;
 
 /**
- * Where a pod is by its node, or by its labels: agents outside of clouds do not know it, so that istiod asks the registry first. Known
- * of pods with an endpoint.
+ * The locality of a pod by its node, or by its labels: agents outside of clouds cannot determine it, so that istiod asks the registry
+ * first. Available for pods with an endpoint.
  */
 const proxyLocality = query<Locality | undefined>(
   "proxy-locality",
@@ -66,7 +66,7 @@ const proxyLocality = query<Locality | undefined>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** What the registries know of a proxy. */
+/** The registries' facts about a proxy. */
 export const proxyStanding = query<Pick<Subject, "targets" | "locality">>("proxy-standing", (view) => {
   const locality = view.read(proxyLocality);
   return { targets: view.read(proxyTargets), ...(locality && { locality }) };
@@ -84,7 +84,7 @@ function endpointTargets(view: View): readonly EndpointTarget[] {
   for (const address of view.proxy.addresses) {
     for (const use of view.address(address)) {
       if (use.namespace !== namespace) continue;
-      // A ServiceEntry may have the host of a Service: endpoints belong to what their own registry says of it.
+      // A ServiceEntry may have the host of a Service: endpoints belong to their own registry's version of it.
       const all = [...view.serviceShards(use)];
       const own = all.filter(([text]) => text.startsWith(`${use.shard}|`));
       const services = (own.length > 0 ? own : all.slice(0, 1)).map(([, one]) => one);

@@ -11,7 +11,7 @@ const [old, middle, young] = ["a@1", "b@2", "c@3"].map((name) => aConfig("Sideca
   Config,
 ];
 
-/** What stood there, and what stands there now. */
+/** The object before, and the object now. */
 type Replacement = readonly [Config | undefined, Config | undefined];
 
 function rowAfter(before: readonly Config[], replacements: readonly Replacement[]) {

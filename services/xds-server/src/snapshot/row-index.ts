@@ -1,9 +1,9 @@
 /**
  * Indexes over configuration objects. An index is a function from an object to row keys; the world keeps each row as one input of the
- * graph, so a change costs the rows it touches, and whoever read a row (an empty one too) learns of it.
+ * graph, so a change costs the rows it touches, and queries that read a row (an empty one too) are notified of it.
  * The graph's input keys. No other module spells one.
- * Long lists of keys, cut into slices: results for a slice are kept as long as the slice stays as it is. Where a list is cut depends on
- * the keys themselves: one that comes or goes changes its own slice and leaves the others as they are.
+ * Long lists of keys, cut into slices: results for a slice are kept as long as the slice stays as it is. The cuts of a list depend on the
+ * keys themselves: one that comes or goes changes its own slice and leaves the others as they are.
  */
 import type { InputKey } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";
@@ -31,8 +31,8 @@ export interface RowIndex<Spec> {
   /** The rows an object stands in. Must depend on the object alone. */
   readonly keysOf: (config: Config<Spec>) => readonly string[];
   /**
-   * What a row holds instead of the object: the part of it that readers of the row depend on, as plain JSON. A change
-   * of anything else does not touch the row.
+   * The content of a row in place of the object: the part of it that readers of the row depend on, as plain JSON. A change of anything else
+   * does not touch the row.
    */
   readonly project?: (config: Config<Spec>) => Config;
 }
@@ -43,8 +43,8 @@ export function byNamespace<Spec>(kind: KindReadBy<"xds-server">): RowIndex<Spec
 }
 
 /**
- * What a group of changes does to the rows of indexes. Each row is written once when the group is through: a mesh that
- * is loaded costs its objects, and not its objects times the length of their rows.
+ * Changes that a group makes to the rows of indexes. Each row is written once when the group is through: a mesh that is loaded costs its
+ * objects, and not its objects times the length of their rows.
  */
 export type RowKey = InputKey<readonly Config[]>;
 
@@ -80,7 +80,7 @@ export class RowChanges {
   }
 }
 
-/** Which services of a namespace ask for which label: a workload finds those that select it without asking all of them. */
+/** The label that each service of a namespace selects by: a workload finds those that select it without checking all of them. */
 export type SelectorPairs = ReadonlyMap<string, readonly [label: string, value: string]>;
 
 /** Of each selector of a service's shards the first pair by name, by its text. */
@@ -128,7 +128,7 @@ export const keys = {
   selectorRow: (namespace: string, label: string, value: string): InputKey<readonly ServiceName[]> =>
     `selector/${namespace}/${label}=${value}`,
   endpoints: ({ namespace, hostname }: ServiceName): InputKey<EndpointShards> => `endpoints/${namespace}/${hostname}`,
-  /** Which services have an endpoint at an address. */
+  /** Services that have an endpoint at an address. */
   address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,
   /** By uid. */
   workload: (uid: string): InputKey<Workload> => `workload/${uid}`,

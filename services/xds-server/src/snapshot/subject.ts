@@ -1,13 +1,13 @@
-/** A connected proxy as computations see it: what it said of itself, and which services it stands for. */
+/** A connected proxy as computations see it: the facts it reported of itself, and the services it stands for. */
 import type { Locality, Proxy } from "@flotilla/model";
 
 export interface Subject {
   readonly proxy: Proxy;
   /** The service ports this proxy answers, in the order in which inbound configuration is built. */
   readonly targets: readonly ServiceTarget[];
-  /** Where its registry has its workload; absent where none does, so that what it said of itself counts. */
+  /** The workload's locality in its registry; absent where it has none, so that the proxy's own report counts. */
   readonly locality?: Locality;
-  /** Whether the account that the caller proved may read Secrets of its namespace; undefined where nobody decides that. */
+  /** The permission of the account that the caller proved to read Secrets of its namespace; undefined where nobody decides that. */
   readonly secretAccess?: SecretAccess;
   /** The caller proved who it is, over TLS: secrets that the objects of its namespace name may be sent to it. */
   readonly isProven?: boolean;

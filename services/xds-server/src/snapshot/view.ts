@@ -1,6 +1,6 @@
 /**
- * What a computation may see: the proxy by questions (facets) and the world by lookups. Every read is
- * recorded by the graph underneath, so a view needs no list of what matters to whom.
+ * The reads of a computation: the proxy by questions (facets) and the world by lookups. Every read is recorded by the graph underneath, so
+ * a view needs no list of what matters to whom.
  */
 import type { Context, Finding, Query, QueryArg } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";

@@ -206,7 +206,7 @@ export class World {
   }
 }
 
-/** What is made of a ServiceEntry. */
+/** The inputs made from a ServiceEntry. */
 function servicesOf({ key, spec }: Config): readonly string[] {
   if (key.kind !== "ServiceEntry") return [];
   return (spec as { readonly hosts: readonly string[] }).hosts.flatMap((hostname) => {

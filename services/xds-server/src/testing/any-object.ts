@@ -7,7 +7,7 @@ const hosts = ["a.shop.example", "b.shop.example", "c.bank.example"];
 const app = (name: string) => ({ labels: { app: name } });
 const selector = (name: string) => ({ selector: { matchLabels: { app: name } } });
 
-/** A plain value that says which object it is, so that a counterexample can be read. */
+/** A plain value that names its object, so that a counterexample can be read. */
 export interface ObjectChoice {
   readonly kind: string;
   readonly namespace: string;

@@ -12,7 +12,7 @@ import { bytesToJson, type JsonObject, type TypeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
 import { Core } from "../app/core.ts";
 
-/** A service `name.namespace` on HTTP port 80, unless said otherwise. */
+/** A service `name.namespace` on HTTP port 80, unless stated otherwise. */
 export function aService(name: string, namespace: string, more: Partial<Service> = {}): Service {
   return {
     hostname: `${name}.${namespace}.svc.cluster.local`,

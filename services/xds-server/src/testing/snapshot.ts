@@ -31,7 +31,7 @@ export function snapshotOf({ changes, proxy = aSidecar("shop"), subject, feature
   const asked: Subject = { proxy, targets: [], ...subject };
   return {
     read: <Result>(query: ViewQuery<undefined, Result>): Result => graph.evaluate(query, undefined, asked),
-    /** What a query reported while it is kept. */
+    /** The findings that a query reported while it is kept. */
     findings: <Result>(query: ViewQuery<undefined, Result>): readonly Finding[] => {
       graph.observe(query, undefined, asked, () => undefined);
       return graph.findings();

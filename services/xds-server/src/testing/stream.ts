@@ -27,7 +27,7 @@ export function aStream(
   };
 }
 
-/** A type that is subscribed to as a whole and has been sent nothing, unless said otherwise. */
+/** A type that is subscribed to as a whole and has been sent nothing, unless stated otherwise. */
 export function aTypeRecord(more: Partial<TypeRecord> = {}): TypeRecord {
   return {
     subscribed: "*",

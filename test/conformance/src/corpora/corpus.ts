@@ -1,4 +1,4 @@
-/** What a corpus and its driver are. */
+/** The types of a corpus and its driver. */
 
 export interface CaseResult {
   readonly name: string;

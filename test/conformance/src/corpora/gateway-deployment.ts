@@ -110,7 +110,7 @@ function applied({ gateway, objects, settings }: Case, templates: Readonly<Recor
     );
     return [...mark, ...rendered.map((object) => withSelector(object, existingDeployment))];
   } catch (error) {
-    // What is marked stays marked: the mark is applied before the rest is rendered.
+    // Marked objects stay marked: the mark is applied before the rest is rendered.
     if (error instanceof InjectionError && error.code === "INJECT_BAD_GATEWAY") return mark;
     throw error;
   }

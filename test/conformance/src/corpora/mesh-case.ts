@@ -1,4 +1,4 @@
-/** What the corpora xds and simulation have in common: the mesh of a test of Istio's, and one proxy in it. */
+/** The part that the corpora xds and simulation have in common: the mesh of a test of Istio's, and one proxy in it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Change, type KubeObject, type Locality, type Proxy, parseLocality, parseNode } from "@flotilla/model";
@@ -43,8 +43,8 @@ export function isClaimed({ inputs }: MeshCase): boolean {
 export type Rename = (text: string) => string;
 
 /**
- * Istio keeps clusters in the order in which it came to know them, which a case does not report; here they are kept in
- * order of their names. The first is renamed to come last where the order is to be the other one.
+ * Istio keeps clusters in the order in which it discovered them, which a case does not report; here they are kept in order of their names.
+ * The first is renamed to come last where the order is to be the other one.
  */
 export function clusterOrders({ inputs: { kubernetes = {} } }: MeshCase): readonly Rename[] {
   const [first, second] = Object.keys(kubernetes);
@@ -114,7 +114,7 @@ export function withoutDomain<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value).replaceAll(".svc.cluster.local", "")) as Value;
 }
 
-/** Objects that a test handed to a client as Go values do not say their kind. */
+/** Objects that a test handed to a client as Go values lack their kind. */
 function kindOf(object: object): { readonly apiVersion: string; readonly kind: string } {
   const { spec = {}, status = {} } = object as { readonly spec?: object; readonly status?: object };
   if ("addressType" in object) return { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" };

@@ -28,7 +28,7 @@ import type { CaseResult } from "./corpus.ts";
 interface Case {
   readonly name: string;
   readonly function: string;
-  // The arguments are of the case's function: each driver below knows their types.
+  // The arguments are of the case's function: each driver below has their types.
   readonly args: readonly never[];
   readonly expected: { readonly returns: readonly unknown[] };
 }

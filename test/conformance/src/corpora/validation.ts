@@ -21,7 +21,7 @@ export async function run(directory: string): Promise<readonly CaseResult[]> {
   return cases.filter(({ level }) => level === "resource").map((one) => runCase(one, validate));
 }
 
-/** As the webhook does it: kinds that it does not know are refused. */
+/** As the webhook does it: kinds that it does not support are rejected. */
 function createWebhookValidator(): SchemaValidator {
   const validate = createValidator();
   return (object) => {

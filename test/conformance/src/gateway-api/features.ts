@@ -1,4 +1,4 @@
-/** What is claimed of the Gateway API's features, by the profile of the suite that asks for them. */
+/** The claimed features of the Gateway API, by the profile of the suite that asks for them. */
 
 export const profiles = [
   "MESH-HTTP",

@@ -44,7 +44,7 @@ const { values } = parseArgs({
   },
 });
 
-/** What one of the suites is run with. */
+/** The arguments of one run of a suite. */
 interface SuiteRun {
   readonly suite: SuiteName;
   readonly args: readonly string[];

@@ -19,7 +19,7 @@ export interface Classified {
 
 export type Reference = NamesByKind<Classified>;
 
-/** @param corpus where Istio's own test cases are: names of its lists that the project does not know are unclassified */
+/** @param corpus the directory of Istio's own test cases: names of its lists that the project does not have are unclassified */
 export async function classifyReference(corpus: string): Promise<Reference> {
   const known = JSON.parse(
     readFileSync(join(dirname(fileURLToPath(import.meta.url)), "names.json"), "utf8"),
@@ -75,7 +75,7 @@ export function printReference(reference: Reference, write: (line: string) => vo
   }
 }
 
-/** What no run may show: names without a class, entries that do not hold, fewer honoured names than the floor. */
+/** Failures that no run may show: names without a class, entries that do not hold, fewer honoured names than the floor. */
 export function referenceFailures(
   reference: Reference,
   floors: Partial<NamesByKind<number>> | undefined,

@@ -43,7 +43,7 @@ export function loadScenarios(root: string, wanted: readonly string[]): readonly
   );
 }
 
-/** What is left out of the comparison; without a file of rules, nothing. */
+/** The exclusions from the comparison; without a file of rules, none. */
 export function readRules(root: string): Rules {
   const file = [join(root, "ignore.txt"), join(root, "shared", "ignore.txt")].find(existsSync);
   return parseRules(file === undefined ? "" : readFileSync(file, "utf8"));

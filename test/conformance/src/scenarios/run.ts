@@ -19,7 +19,7 @@ export interface ResourceResult {
 export interface ScenarioResult {
   readonly scenario: Scenario;
   readonly resources: readonly ResourceResult[];
-  /** What stopped the scenario, if anything did. */
+  /** The error that stopped the scenario, if any did. */
   readonly error?: unknown;
 }
 

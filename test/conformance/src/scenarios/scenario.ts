@@ -1,4 +1,4 @@
-/** What a scenario is: a mesh, its proxies, steps, and what istiod sent to each proxy after each of them. */
+/** The parts of a scenario: a mesh, its proxies, steps, and the resources that istiod sent to each proxy after each of them. */
 import type { JsonObject as Fields } from "@flotilla/model";
 import type { JsonObject } from "@flotilla/proto";
 import type { MeshStep } from "@flotilla/registry";

@@ -1,4 +1,4 @@
-/** What a control plane sends to a scenario's proxies, stage by stage. */
+/** Records the resources that a control plane sends to a scenario's proxies, stage by stage. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import type { Form } from "@flotilla/xds";
 import { shortTypes } from "../scenarios/form/expectations.ts";

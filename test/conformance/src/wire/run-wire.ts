@@ -24,7 +24,7 @@ export const wireLimits = { settleMs: 8_000, quietMs: 250 } as const;
 export interface WireResult extends ScenarioResult {
   /** Resources that were sent again in a step though they had not changed, as `stage stream type name`. */
   readonly resent: readonly string[];
-  /** Whether the steps were made. */
+  /** The number of steps made. */
   readonly stages: number;
 }
 

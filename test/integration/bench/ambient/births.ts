@@ -1,4 +1,4 @@
-/** Pods that are born and deleted: when the ztunnel of the node knows each, and what lasting churn costs. */
+/** Pods that are created and deleted: when the ztunnel of the node has received each, and the cost of lasting churn. */
 import { type KubeApi, type KubeObject, mirror } from "@flotilla/kube-api";
 import { delay } from "@flotilla/runtime";
 import { createPod, deletePod, giveAddress, inLanes, type Spread, uidOf } from "./cluster.ts";

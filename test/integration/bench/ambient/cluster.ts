@@ -12,7 +12,7 @@ export interface MeshSize {
   readonly nodes: number;
 }
 
-/** The name under which ztunnels know a pod. */
+/** The name of a pod at ztunnels. */
 export function uidOf(pod: number): string {
   return `Kubernetes//Pod/${namespace}/p-${pod}`;
 }

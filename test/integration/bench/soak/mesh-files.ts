@@ -17,7 +17,7 @@ export class MeshFiles {
     for (let at = 0; at < namespaceCount; at++) this.#write(at);
   }
 
-  /** What the proxies of a namespace are to have, as `host=seconds`. */
+  /** The timeouts that the proxies of a namespace are to have, as `host=seconds`. */
   expected(namespace: number): string {
     return (this.#timeouts[namespace] ?? []).map((seconds, at) => `web${at}=${seconds}`).join(" ");
   }

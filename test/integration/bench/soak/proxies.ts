@@ -73,7 +73,7 @@ export class Proxies implements AsyncDisposable {
     await before?.[Symbol.asyncDispose]();
   }
 
-  /** Proxies that do not have what their namespace's files say. */
+  /** Proxies that do not match their namespace's files. */
   wrong(expected: (namespace: number) => string): readonly number[] {
     return this.#proxies.flatMap((proxy, number) =>
       proxy.served === expected(number % namespaceCount) ? [] : [number],

@@ -1,4 +1,4 @@
-/** Objects of API servers, and the Secrets by which one cluster knows another. */
+/** Objects of API servers, and the Secrets by which one cluster gains access to another. */
 import { readFile } from "node:fs/promises";
 import type { KubeApi, KubeObject } from "@flotilla/kube-api";
 import type { RunningApiserver } from "@flotilla/kube-api/testing";
@@ -162,7 +162,7 @@ function created(api: KubeApi, path: string, object: unknown): Promise<boolean> 
   );
 }
 
-/** A kind whose objects may say what they like. Served a moment later. */
+/** A kind whose objects may have any content. Served a moment later. */
 async function define(api: KubeApi, group: string, version: string, kind: string): Promise<void> {
   const singular = kind.toLowerCase();
   const plural = `${singular}s`;

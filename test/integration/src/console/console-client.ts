@@ -8,7 +8,7 @@ import { freePorts } from "@flotilla/servers";
 export interface ConsoleAnswer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: the JSON of many endpoints, which each test knows
+  // biome-ignore lint/suspicious/noExplicitAny: the JSON of many endpoints, which each test expects in its own form
   readonly body: any;
 }
 
@@ -73,7 +73,7 @@ export class ConsoleClient {
 
 export interface ReceivedEvent {
   readonly type: keyof ConsoleEvents;
-  // biome-ignore lint/suspicious/noExplicitAny: the data of many types, which each test knows
+  // biome-ignore lint/suspicious/noExplicitAny: the data of many types, which each test expects in its own form
   readonly data: any;
   readonly atMs: number;
 }

@@ -1,4 +1,4 @@
-/** What there is to read, and what each endpoint must answer about the objects of the test. */
+/** The readable endpoints, and the answers that each must give about the objects of the test. */
 
 export const secretValue = "the-value-of-a-secret-key";
 

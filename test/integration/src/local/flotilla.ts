@@ -67,7 +67,7 @@ export async function launch({ command, args = [], env = {} }: LaunchOptions): P
     [Symbol.asyncDispose]: async () => {
       const pid = running()?.pid;
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
-      // What it supervises ends with it.
+      // Its supervised processes end with it.
       if (pid !== undefined && pid !== child.pid && isAlive(pid)) process.kill(pid, "SIGKILL");
       await ended;
       await nothingLeft(workDir);

@@ -7,7 +7,7 @@ import { type Launched, launch, program } from "./flotilla.ts";
 
 export type LauncherName = "npm" | "shell" | "bootstrap" | "flotilla";
 
-/** What is started; each entry starts the next. */
+/** The started programs; each entry starts the next. */
 export type Chain = readonly ["npm", "shell", "bootstrap"] | readonly ["bootstrap"] | readonly ["flotilla"];
 
 export interface LaunchedChain extends AsyncDisposable {

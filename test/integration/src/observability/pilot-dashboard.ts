@@ -1,4 +1,4 @@
-/** What the queries of Istio's pilot dashboard ask for: series, labels and functions, by panel. */
+/** The series, labels and functions that the queries of Istio's pilot dashboard use, by panel. */
 
 export interface PilotQuery {
   readonly title: string;

@@ -55,7 +55,7 @@ const xdsPages: readonly Ask[] = [
   ...openPages,
   ...guarded("/debug/mesh", "401"),
   askFromElsewhere("nobody", page("/debug/syncz"), "401"),
-  // What belongs to its own namespace.
+  // The data of its own namespace.
   askFromElsewhere("a workload's token", page("/debug/syncz"), "200"),
 ];
 
@@ -111,7 +111,7 @@ export const listedPorts: readonly ListedPort[] = [
     port: webhook.https,
     asks: [
       ask("nobody", https("GET", "/ready"), "200"),
-      // Whoever reaches the port is answered, and is given nothing that it did not send: here, the reason why this is no review.
+      // All callers that reach the port are answered, and are given nothing that they did not send: here, the reason why this is no review.
       ask("nobody", https("POST", "/inject", "{}"), "200"),
     ],
   },

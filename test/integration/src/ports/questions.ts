@@ -1,4 +1,4 @@
-/** What a caller may ask of a port, over a real connection; the answer as a word, a status of HTTP or a code of gRPC. */
+/** Requests of a caller to a port, over a real connection; the answer as a word, a status of HTTP or a code of gRPC. */
 import { request } from "node:https";
 import { certificateService, create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";

@@ -77,7 +77,7 @@ export class Mesh implements AsyncDisposable {
   startService(name: ServiceName): void {
     const stop = new AbortController();
     const ended = mains[name](this.#environment(name), stop.signal);
-    // Awaited by whoever stops it.
+    // Awaited by the caller that stops it.
     ended.catch(() => undefined);
     this.#running.set(name, { stop, ended });
   }

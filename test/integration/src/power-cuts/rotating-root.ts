@@ -96,7 +96,7 @@ export class RotatingRoot {
   async whatDiffers(servedRoot: string | undefined): Promise<string> {
     const rotation = await this.#page<RotationPage>("/debug/rotation");
     const page = await this.#page<CaPage>("/debug/caz");
-    if (rotation === undefined || page?.signing === undefined || page.signing === null) return "ca does not answer";
+    if (rotation === undefined || page?.signing === undefined || page.signing === null) return "ca unreachable";
     const [signing, trusted] = [page.signing.sha256, page.roots.map(({ sha256 }) => sha256)];
     this.#note(rotation, signing, trusted);
     if (this.#violation !== "") return this.#violation;

@@ -13,7 +13,7 @@ export interface World {
   readonly connected: Sidecar;
   /** As the test left them. */
   readonly files: Map<string, number>;
-  /** What was acknowledged; of a write in doubt both values. */
+  /** The acknowledged values; of a write in doubt both values. */
   readonly written: Map<string, readonly (number | undefined)[]>;
   endpoint: number;
   readonly random: () => number;

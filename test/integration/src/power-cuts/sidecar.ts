@@ -56,7 +56,7 @@ export class Sidecar implements AsyncDisposable {
   }
 }
 
-/** What a sidecar is to have been sent. */
+/** The resources that a sidecar is to have been sent. */
 export function servedText(timeouts: ReadonlyMap<string, number>, endpoint: number): string {
   return [...[...timeouts].sort().map(([host, seconds]) => `${host}=${seconds}`), `endpoint=${endpoint}`].join(" ");
 }

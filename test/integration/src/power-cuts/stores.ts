@@ -7,8 +7,8 @@ export const storeNames = ["nats", "redis"] as const;
 export type StoreName = (typeof storeNames)[number];
 
 /**
- * What a server comes back with after it was killed: all, the last bytes of a file missing, an older copy, an older copy whose last bytes
- * are missing, nothing.
+ * State of a server that comes back after it was killed: all, the last bytes of a file missing, an older copy, an older copy whose last
+ * bytes are missing, nothing.
  */
 export const losses = ["none", "torn", "rewound", "rewound and torn", "wiped"] as const;
 export type Loss = (typeof losses)[number];

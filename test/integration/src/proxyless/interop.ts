@@ -43,7 +43,7 @@ export interface InteropClientOptions {
 }
 
 export interface InteropClient extends AsyncDisposable {
-  /** Who answered the next calls, and how many failed. */
+  /** The servers that answered the next calls, and how many calls failed. */
   answers(calls: number): Promise<InteropAnswers>;
   /** From now on the calls are of this method, with these headers. */
   configure(method: InteropMethod, headers?: Readonly<Record<string, string>>): Promise<void>;

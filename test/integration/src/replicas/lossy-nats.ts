@@ -81,7 +81,7 @@ interface Frame {
   readonly isDelivery: boolean;
 }
 
-/** The server's side of the NATS protocol: lines, of which MSG and HMSG are followed by as many bytes as they say. */
+/** The server's side of the NATS protocol: lines, of which MSG and HMSG are followed by as many bytes as they state. */
 function frames(bytes: Buffer): { readonly frames: readonly Frame[]; readonly rest: Buffer } {
   const found: Frame[] = [];
   let at = 0;

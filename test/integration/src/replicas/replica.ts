@@ -1,4 +1,4 @@
-/** One more xds-server as a child process, and what its pages say. */
+/** One more xds-server as a child process, and its debug pages. */
 import { join } from "node:path";
 import { type ChildService, type ControlPlane, healthOf, startChild } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";

@@ -48,7 +48,7 @@ export class Watcher implements AsyncDisposable {
     return types.every((type) => this.#client.state.held(type).size > 0);
   }
 
-  /** What it holds: version by type and name. */
+  /** The resources it holds: version by type and name. */
   versions(): Readonly<Record<string, string>> {
     return Object.fromEntries(
       types.flatMap((type) =>
@@ -57,7 +57,7 @@ export class Watcher implements AsyncDisposable {
     );
   }
 
-  /** Whether a route leads to the cluster of this subset. */
+  /** True where a route leads to the cluster of this subset. */
   routesTo(subset: string): boolean {
     return [...this.#client.state.held(typeUrl.route).values()].some(({ bytes }) =>
       Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(`|${subset}|reviews.shop`),

@@ -1,7 +1,7 @@
 /**
- * What pilot-agent does beside an Envoy: renews a certificate by token in the middle of its life, has a stream of discovery, and
- * serves certificate and roots to its Envoy. It takes the roots that the mesh trusts by PCDS, or, as it does where
- * PROXY_CONFIG_XDS_AGENT is not set, from the answer to each request for a certificate alone.
+ * The part of pilot-agent beside an Envoy: renews a certificate by token in the middle of its life, has a stream of discovery, and serves
+ * certificate and roots to its Envoy. It takes the roots that the mesh trusts by PCDS, or, as it does where PROXY_CONFIG_XDS_AGENT is not
+ * set, from the answer to each request for a certificate alone.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

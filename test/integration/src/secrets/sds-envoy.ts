@@ -106,7 +106,7 @@ export async function fingerprintAt({ port, host, rootPem, client }: SdsCall): P
   socket.setEncoding("utf8").on("data", (chunk: string) => {
     answer += chunk;
   });
-  // Awaited below; one that comes later says nothing new.
+  // Awaited below; a later one adds nothing.
   socket.on("error", () => undefined);
   try {
     await once(socket, "secureConnect");

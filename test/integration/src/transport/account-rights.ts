@@ -1,4 +1,4 @@
-/** What each account of k8s/base needs, and nothing else: written from the services' code, not from their manifests. */
+/** The rights that each account of k8s/base needs, and nothing else: written from the services' code, not from their manifests. */
 
 export interface Right {
   readonly group: string;
@@ -22,12 +22,9 @@ function leases(...names: readonly string[]): readonly Right[] {
   ];
 }
 
-/** Of services that ask the API server about the tokens that they are shown. */
-const tokenReviews: Right = { group: "authentication.k8s.io", resources: ["tokenreviews"], verbs: ["create"] };
-
 export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
   "flotilla-ca": [
-    tokenReviews,
+    { group: "authentication.k8s.io", resources: ["tokenreviews"], verbs: ["create"] },
     { group: "", resources: ["pods", "namespaces"], verbs: read },
     { group: "", resources: ["configmaps"], verbs: ["create"] },
     {
@@ -41,7 +38,6 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     ...leases("istio-namespace-controller-election", "istio-clustertrustbundle-controller-election"),
   ],
   "flotilla-config-controller": [
-    tokenReviews,
     ...[...istioGroups, "gateway.networking.k8s.io", "inference.networking.k8s.io"].flatMap((group) => [
       { group, resources: ["*"], verbs: read },
       { group, resources: ["*/status"], verbs: ["patch"] },
@@ -53,7 +49,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     { group: "", resources: ["pods", "nodes"], verbs: read },
     { group: "apiextensions.k8s.io", resources: ["customresourcedefinitions"], verbs: ["get"] },
     { group: "admissionregistration.k8s.io", resources: ["mutatingwebhookconfigurations"], verbs: read },
-    // What is deployed for Gateways.
+    // Objects deployed for Gateways.
     { group: "gateway.networking.k8s.io", resources: ["gateways"], verbs: ["patch"] },
     { group: "gateway.networking.k8s.io", resources: ["gatewayclasses"], verbs: ["create"] },
     ...(
@@ -68,7 +64,6 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     ...leases("istio-gateway-deployment-default", "flotilla-kind-definitions"),
   ],
   "flotilla-service-controller": [
-    tokenReviews,
     { group: "", resources: ["services", "pods", "nodes", "namespaces", "endpoints"], verbs: read },
     { group: "discovery.k8s.io", resources: ["endpointslices"], verbs: read },
     {
@@ -82,12 +77,11 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     ...leases("istio-serviceexport-controller-election", "flotilla-workload-entries"),
   ],
   "flotilla-xds-server": [
-    tokenReviews,
+    { group: "authentication.k8s.io", resources: ["tokenreviews"], verbs: ["create"] },
     { group: "authorization.k8s.io", resources: ["subjectaccessreviews"], verbs: ["create"] },
     { group: "", resources: ["secrets"], verbs: ["list", "watch"], namespace: own },
   ],
   "flotilla-webhook": [
-    tokenReviews,
     {
       group: "admissionregistration.k8s.io",
       resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
@@ -104,7 +98,6 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     { group: "", resources: ["configmaps"], verbs: read, namespace: own, names: ["istio-sidecar-injector"] },
     { group: "networking.istio.io", resources: ["gateways"], verbs: ["create"], namespace: own },
   ],
-  "flotilla-console": [],
   "flotilla-nats": [],
   "flotilla-redis": [],
 };

@@ -1,4 +1,4 @@
-/** What a cluster gives to pods: accounts with the rights of k8s/base, their tokens, and the root in a mounted ConfigMap. */
+/** The parts that a cluster gives to pods: accounts with the rights of k8s/base, their tokens, and the root in a mounted ConfigMap. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeObject } from "@flotilla/kube-api";
@@ -27,10 +27,8 @@ export class Cluster {
   }
 
   async applyRights(): Promise<void> {
-    for (const name of ["istio-system", "shop"])
-      await this.#server.api.create("/api/v1/namespaces", { metadata: { name } });
-    const objects = [...objectsIn("k8s/base"), ...objectsIn("k8s/components/console")];
-    for (const object of objects.filter(isRight)) await this.#server.api.create(pathOf(object), object);
+    await this.#server.api.create("/api/v1/namespaces", { metadata: { name: "istio-system" } });
+    for (const object of objectsIn("k8s/base").filter(isRight)) await this.#server.api.create(pathOf(object), object);
   }
 
   /** ca reads it through the API; the files of the other services are what a kubelet mounts of it. */
@@ -40,15 +38,11 @@ export class Cluster {
     await this.#server.api.create("/api/v1/namespaces/istio-system/secrets", { metadata, data });
   }
 
-  async token(account: string, audiences: readonly string[] = [], namespace = "istio-system"): Promise<string> {
-    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+  async token(account: string, audiences: readonly string[] = []): Promise<string> {
+    const path = `/api/v1/namespaces/istio-system/serviceaccounts/${account}/token`;
     const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { audiences } };
     const { status } = await this.#server.api.create<{ readonly status: { readonly token: string } }>(path, request);
     return status.token;
-  }
-
-  async createAccount(namespace: string, name: string): Promise<void> {
-    await this.#server.api.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
   }
 
   /** A kubeconfig with the token of that account: what a pod of it may, and no more. */

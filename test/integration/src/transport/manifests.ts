@@ -1,4 +1,4 @@
-/** What k8s/base says of the transport, for processes on this host. */
+/** The transport settings of k8s/base, for processes on this host. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
 /**
- * Which files of the project are entered while a change is on its way, in the order of their first calls. Modules that are loaded after
- * `recordCalls` note each call of their functions; V8's coverage counts calls, and knows no order.
+ * Records the files of the project that are entered while a change is on its way, in the order of their first calls. Modules that are
+ * loaded after `recordCalls` note each call of their functions; V8's coverage counts calls, without their order.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -18,7 +18,7 @@ class Calls {
     if (this.#besides === 0) this.#files.add(file);
   }
 
-  /** What is called until `resume` runs beside the walk. */
+  /** Functions called until `resume` run beside the walk. */
   suspend(): void {
     this.#besides++;
   }

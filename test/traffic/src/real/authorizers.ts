@@ -10,7 +10,7 @@ import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } f
 
 export interface Authorizer extends AsyncDisposable {
   readonly port: number;
-  /** What it was asked: path and badge. */
+  /** The checks it was asked for: path and badge. */
   readonly checked: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What real requests meet: real Envoys and back ends with the configuration that the control plane sends for a mesh in
- * which every feature has services of its own, over both forms of xDS.
+ * Answers to real requests: real Envoys and back ends with the configuration that the control plane sends for a mesh in which every feature
+ * has services of its own, over both forms of xDS.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -8,7 +8,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** What the back end says; undefined when the proxy answered itself. */
+  /** The back end's answer; undefined when the proxy answered itself. */
   readonly reply: EchoReply | undefined;
   readonly tookMs: number;
 }
@@ -46,7 +46,7 @@ export class Client {
     });
   }
 
-  /** Which versions answered `count` requests; an answer that is no 200 counts as its status. */
+  /** Versions that answered `count` requests; an answer that is no 200 counts as its status. */
   async versions(
     service: string,
     count: number,

@@ -1,4 +1,4 @@
-/** What callers from outside meet at a real Envoy that is an ingress gateway, over both forms of xDS. */
+/** Calls from outside to a real Envoy that is an ingress gateway, over both forms of xDS. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const https = (host: string, client?: KeyPair) =>
 const http = (port: number, host: string, path = "/", headers = {}) =>
   httpCall(port, path, { headers: { host, ...headers } });
 
-/** What the server staples to its certificate. */
+/** The OCSP response that the server staples to its certificate. */
 async function stapleOf(servername: string): Promise<Buffer | undefined> {
   const socket = connectTls({ ...local(ports.https), servername, ca: rootPem, requestOCSP: true });
   try {

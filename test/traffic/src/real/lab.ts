@@ -76,7 +76,7 @@ export class Lab implements AsyncDisposable {
     return { client: this.#client, envoy, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
-  /** What the proxies have refused, in all their time. */
+  /** The resources that the proxies have rejected, in all their time. */
   async rejections(): Promise<readonly string[]> {
     const all = this.#envoys.map(async ({ name, stats }) =>
       [...(await stats(/update_rejected/))]

@@ -45,7 +45,7 @@ export class MeshBuilder {
     return this.#documents.join("\n---\n");
   }
 
-  /** What MeshConfig has of features, as JSON. */
+  /** The features in MeshConfig, as JSON. */
   get meshConfig(): string {
     return JSON.stringify({ extensionProviders: this.#providers });
   }
@@ -59,7 +59,7 @@ export class MeshBuilder {
     return this.owned.use(await startEchoServer(version));
   }
 
-  /** Says its name and ends the connection. */
+  /** Sends its name and ends the connection. */
   tcpBackend(name: string): Promise<number> {
     const server = createServer((socket) => socket.on("error", () => socket.destroy()).end(`${name}\n`));
     return this.#listen(server);
@@ -73,13 +73,13 @@ export class MeshBuilder {
     return this.#listen(server);
   }
 
-  /** HTTP by TLS, with such a certificate: says its name and by which protocol it was called. */
+  /** HTTP by TLS, with such a certificate: answers with its name and the protocol of the call. */
   async httpsBackend(name: string): Promise<number> {
     const server = createHttpsServer(await testCertificate(), (_, response) => response.end(reply(name, "https")));
     return this.#listen(server);
   }
 
-  /** HTTP/2 without TLS, and nothing else: says its name and by which protocol it was called. */
+  /** HTTP/2 without TLS, and nothing else: answers with its name and the protocol of the call. */
   http2Backend(name: string): Promise<number> {
     const server = createHttp2Server((_, response) => response.end(reply(name, "http2")));
     return this.#listen(server);

@@ -1,4 +1,4 @@
-/** What callers meet at a real Envoy that is a waypoint: callers that speak HBONE, and a gateway that calls through it; both forms of xDS. */
+/** Calls to a real Envoy that is a waypoint: callers that use HBONE, and a gateway that calls through it; both forms of xDS. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { binomialBounds } from "@flotilla/cli/testing";

@@ -17,7 +17,7 @@ export interface Call {
   readonly Headers?: Readonly<Record<string, string>>;
 }
 
-/** What the call meets, by name; what it does not meet is absent. */
+/** The names of the resources that the call meets; absent where it meets none. */
 export interface Outcome {
   listener?: string;
   filterChain?: string;

@@ -1,4 +1,4 @@
-/** Which filter chain of a listener a connection meets: Envoy's order of criteria, the most specific of each. */
+/** Selects the filter chain of a listener for a connection: Envoy's order of criteria, the most specific of each. */
 import { rangeBits } from "@flotilla/model";
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import type { FullCall } from "./call.ts";

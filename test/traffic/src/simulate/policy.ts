@@ -1,9 +1,9 @@
 /**
- * Whether AuthorizationPolicies of a workload admit a request or a connection, as Istio's reference describes them; not by the
+ * Decides whether AuthorizationPolicies of a workload admit a request or a connection, as Istio's reference describes them; not by the
  * configuration that is made of them. Source: https://istio.io/latest/docs/reference/config/security/authorization-policy/
  */
 
-/** What a certificate of the mesh proves: `spiffe://DOMAIN/ns/NAMESPACE/sa/ACCOUNT`. */
+/** The identity that a certificate of the mesh proves: `spiffe://DOMAIN/ns/NAMESPACE/sa/ACCOUNT`. */
 export interface Peer {
   readonly trustDomain: string;
   readonly namespace: string;
@@ -146,7 +146,7 @@ function matchesOperation(operation: Operation, { host, method, path, port }: Po
   );
 }
 
-/** Whether a value of the condition fits the request. */
+/** Returns true for values of the condition that fit the request. */
 function conditionOf(key: string, request: PolicyRequest, mesh: MeshNames): (value: string) => boolean {
   const { headers, claims, peer, port } = request;
   const [, kind, name = ""] = /^request\.(headers|auth\.claims)\[(.+)\]$/.exec(key) ?? [];

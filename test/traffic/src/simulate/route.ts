@@ -1,9 +1,9 @@
-/** Which virtual host and route of a route configuration a request meets. */
+/** Selects the virtual host and route of a route configuration for a request. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import type { FullCall } from "./call.ts";
 import { at, objectsAt, textAt, textsAt } from "./json.ts";
 
-/** Exact domains first, then the longest suffix, the longest prefix, and at last whoever takes all. */
+/** Exact domains first, then the longest suffix, the longest prefix, and at last the host that takes all. */
 export function matchVirtualHost(configuration: JsonObject | undefined, hostHeader: string): JsonObject | undefined {
   const ignoresPort = at(configuration, "ignorePortInHostMatching") === true;
   const host = (ignoresPort ? hostHeader.replace(/:\d+$/, "") : hostHeader).toLowerCase();
@@ -46,7 +46,7 @@ export function matchRoute(virtualHost: JsonObject, call: FullCall): JsonObject 
   });
 }
 
-/** What Envoy does with a matcher of a header or a query parameter. */
+/** Applies a matcher of a header or a query parameter as Envoy does. */
 function takesValue(matcher: JsonObject, value: string | undefined): boolean {
   const present = value ?? (matcher["treatMissingHeaderAsEmpty"] === true ? "" : undefined);
   const string = at(matcher, "stringMatch");

@@ -1,4 +1,4 @@
-/** What a call meets in a proxy's listeners and routes, as Envoy would decide. */
+/** The path of a call through a proxy's listeners and routes, as Envoy would decide. */
 import type { JsonObject } from "@flotilla/proto";
 import { type Call, type FullCall, fullCall, type Outcome } from "./call.ts";
 import { matchFilterChain } from "./filter-chain.ts";
@@ -16,7 +16,7 @@ const httpInspector = "envoy.filters.listener.http_inspector";
 const connectionManager = "envoy.filters.network.http_connection_manager";
 const tcpProxy = "envoy.filters.network.tcp_proxy";
 
-/** What the call meets by name; see `meet` for the route itself. */
+/** The names of the resources that the call meets; see `meet` for the route itself. */
 export function simulate(configuration: Configuration, call: Call): Outcome {
   return meet(configuration, call).outcome;
 }
@@ -96,7 +96,7 @@ function matchListener(
   return bound(Address) ?? bound("0.0.0.0") ?? named("virtualOutbound");
 }
 
-/** Without an inspector the listener cannot know; with one it takes plain HTTP for what it is. */
+/** Without an inspector the listener cannot detect it; with one it recognizes plain HTTP. */
 function alpnSeen(listener: JsonObject, { TLS, Alpn, Protocol, Port }: FullCall, seesTls: boolean): string {
   if (TLS !== "plaintext") return seesTls ? Alpn : "";
   if (!hasFilter(listener, httpInspector, Port)) return seesTls ? Alpn : "";

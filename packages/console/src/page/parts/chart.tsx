@@ -13,7 +13,7 @@ export interface Series {
 }
 
 interface ChartProps {
-  /** What is shown, for those who cannot see it. */
+  /** Description of the chart, for those who cannot see it. */
   readonly label: string;
   /** Milliseconds since 1970, ascending. */
   readonly times: readonly number[];

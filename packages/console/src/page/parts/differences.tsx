@@ -1,4 +1,4 @@
-/** What differs: lines of two texts, or places of two JSON values. */
+/** Shows differences: lines of two texts, or places of two JSON values. */
 import type { VNode } from "preact";
 import type { ChangedObject, Difference } from "../../contract/index.ts";
 import { diffLines } from "../format/line-diff.ts";

@@ -1,4 +1,4 @@
-/** What each screen does with an answer: read it while it is shown, and show loading, failure and services that are away. */
+/** Reading of answers by screens: fetches an answer while it is shown, and shows loading, failure and services that are away. */
 
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect } from "preact/hooks";
@@ -9,7 +9,7 @@ import type { Problem } from "../state/fetch-json.ts";
 import type { Topic } from "../state/live-updates.ts";
 import { type PathNames, type ReadEndpoint, requestPath } from "../state/requests.ts";
 
-/** What to ask an endpoint for. */
+/** Parameters of a request to an endpoint. */
 export interface Reading<E extends ReadEndpoint> {
   readonly names?: PathNames;
   readonly query?: { readonly [K in keyof Endpoints[E]["query"]]?: Endpoints[E]["query"][K] | undefined };

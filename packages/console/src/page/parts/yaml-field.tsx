@@ -57,7 +57,7 @@ export function YamlField({ label, text, causes, onEdit }: YamlFieldProps): VNod
   );
 }
 
-/** What is wrong, as a list with fields and lines. */
+/** Problems, as a list with fields and lines. */
 export function CauseList({ causes }: { readonly causes: readonly Cause[] }): VNode | null {
   if (causes.length === 0) return null;
   return (

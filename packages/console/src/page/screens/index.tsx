@@ -1,4 +1,4 @@
-/** Which screen an address names. */
+/** Selects the screen that an address names. */
 import type { ComponentType, VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { ScreenProps } from "../state/places.ts";

@@ -1,4 +1,4 @@
-/** A service, what calls it and what it calls: as a drawing, and as a table that says the same. */
+/** A service, its callers and the services that it calls: as a drawing, and as an equivalent table. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { GraphEdge, GraphNode, Neighbourhood } from "../../contract/index.ts";

@@ -47,7 +47,7 @@ export function NewObjectScreen(): VNode {
   );
 }
 
-/** What every object of a kind begins with; `name` is left to be typed. */
+/** The first lines of every object of a kind; `name` is left to be typed. */
 function beginning({ apiVersion, kind, isNamespaced }: KindRow): string {
   return `apiVersion: ${apiVersion}
 kind: ${kind}

@@ -1,4 +1,4 @@
-/** What changed in an object, and what was made from it. */
+/** Changes of an object, and the resources made from it. */
 import type { VNode } from "preact";
 import { formatCount } from "../format/quantities.ts";
 import { ObjectChange } from "../parts/differences.tsx";

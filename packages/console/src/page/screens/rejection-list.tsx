@@ -1,4 +1,4 @@
-/** What proxies reject, blamed on objects, with Envoy's words. */
+/** Rejections of proxies, blamed on objects, with Envoy's words. */
 import type { VNode } from "preact";
 import type { RejectionGroup } from "../../contract/index.ts";
 import { counted, formatCount } from "../format/quantities.ts";

@@ -1,4 +1,4 @@
-/** What proxies reject now, by the object that is blamed. */
+/** Current rejections of proxies, by the object that is blamed. */
 import type { VNode } from "preact";
 import { Pager, Toolbar } from "../parts/list.tsx";
 import { Answered, Empty, useAnswer } from "../parts/reading.tsx";

@@ -1,12 +1,12 @@
 /**
- * The answers that screens show. Each is kept by its path, so that going back shows it at once, and is fetched again when an event says that it changed,
- * at most once in `refreshMs`. While a new answer is on its way the old one stays.
+ * The answers that screens show. Each is kept by its path, so that going back shows it at once, and is fetched again when an event reports
+ * that it changed, at most once in `refreshMs`. While a new answer is on its way the old one stays.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { FetchJson, Problem } from "./fetch-json.ts";
 import type { Topic } from "./live-updates.ts";
 
-/** What is known of a path. */
+/** State of a path's answer. */
 export interface Shown<T> {
   /** The last answer; kept when a later request fails. */
   readonly value: T | undefined;

@@ -1,4 +1,7 @@
-/** What of the browser the page's state needs: its history, timers, events, the cookie's session, the colour scheme. The one place that is not tested without it. */
+/**
+ * Browser APIs that the page's state needs: history, timers, events, the cookie's session, the colour scheme. The only module that is not
+ * tested without a browser.
+ */
 import { computed, signal } from "@preact/signals";
 import type { SessionInfo } from "../../contract/index.ts";
 import { createAnswers } from "./answers.ts";
@@ -25,16 +28,16 @@ export const router = createRouter({
 /** Calls the API of the server that sent the page. */
 export const fetchJson = createFetchJson((input, init) => fetch(input, init));
 
-/** What the screens show. */
+/** The answers that screens show. */
 export const answers = createAnswers({ fetchJson, later, now: () => performance.now() });
 
 /** The stream of events; undefined while nobody is signed in. */
 export const updates = signal<LiveUpdates | undefined>(undefined);
 
-/** Who is signed in: undefined until the server has answered. */
+/** The signed-in account: undefined until the server has answered. */
 export const session = signal<SessionInfo | "nobody" | undefined>(undefined);
 
-/** Whether screens offer to change something; the server checks each request again. */
+/** True where screens offer to change something; the server checks each request again. */
 export const mayWrite = computed(() => {
   const known = session.value;
   return known !== undefined && known !== "nobody" && known.mayWrite;

@@ -80,7 +80,7 @@ describe("a draft", () => {
   });
 });
 
-describe("what is wrong", () => {
+describe("problems of a draft", () => {
   it("stands at its line, else at the start of its document", () => {
     const text = "# a comment\nkind: A\nspec:\n  x: 1\n---\n\nkind: B\n";
     const causes = [

@@ -67,7 +67,7 @@ export function createDraft({ start, send, later }: DraftOptions): Draft {
   };
 }
 
-/** What is wrong with a text, by line; causes without one count for the first line of their document. */
+/** Problems of a text, by line; causes without a line count for the first line of their document. */
 export function causesByLine(text: string, causes: readonly Cause[]): ReadonlyMap<number, readonly Cause[]> {
   const starts = documentLines(text);
   const found = new Map<number, Cause[]>();

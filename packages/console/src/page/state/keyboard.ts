@@ -2,7 +2,7 @@
 
 export type KeyAction = "search" | "next-row" | "previous-row" | "leave-field" | "back" | "help";
 
-/** What of a keyboard event decides. */
+/** The parts of a keyboard event that decide over the action. */
 export interface PressedKey {
   readonly key: string;
   /** With Control, Alt or Meta: the browser's own. */

@@ -2,7 +2,7 @@
 import { maxPageRows } from "../../contract/index.ts";
 import type { Place, QueryChanges } from "./router.ts";
 
-/** What the server is asked for. */
+/** Parameters of the request to the server. */
 export interface ListRequest {
   readonly search: string | undefined;
   readonly sort: string | undefined;
@@ -24,7 +24,7 @@ export function listRequest({ query }: Place, usualSort?: string): ListRequest {
   return { search: query.get("q"), sort: query.get("sort") ?? usualSort, offset, limit };
 }
 
-/** The filters that the address has, of those that a list knows. */
+/** The filters in the address, of those that a list supports. */
 export function filtersOf<Name extends string>(
   { query }: Place,
   names: readonly Name[],
@@ -37,7 +37,7 @@ export function filtersOf<Name extends string>(
   ) as Readonly<Partial<Record<Name, string>>>;
 }
 
-/** What follows a click on a column: ascending, then descending, and the first page of it. */
+/** Changes of the address after a click on a column: ascending, then descending, and its first page. */
 export function nextSort(column: string, present: string | undefined): QueryChanges {
   return { sort: present === column ? `-${column}` : column, page: undefined };
 }

@@ -19,7 +19,7 @@ export interface LiveOptions {
   readonly random: () => number;
 }
 
-/** What screens are fetched again for: the types of events with news. */
+/** Reasons to fetch screens again: the types of events with news. */
 export type Topic = (typeof topics)[number];
 
 export type LiveState = "connecting" | "live" | "lost";

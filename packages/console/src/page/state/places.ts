@@ -30,7 +30,7 @@ export function pathAbove(path: string): string {
   return path === `/${first}` ? "/" : `/${first}`;
 }
 
-/** What each screen gets: the names in its path, decoded. */
+/** Properties of each screen: the names in its path, decoded. */
 export interface ScreenProps {
   readonly names: ReadonlyMap<string, string>;
 }

@@ -4,7 +4,7 @@
  */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 
-/** What the address holds, decoded. */
+/** Content of the address, decoded. */
 export interface Place {
   readonly path: string;
   readonly query: ReadonlyMap<string, string>;

@@ -33,7 +33,7 @@ export function entries(parent: Field, name: string): readonly (readonly [key: s
   return Object.entries(map.value).map(([key, value]) => [key, { value, path: `${map.path}[${key}]` }]);
 }
 
-/** Whether a field has a value: null is none. */
+/** True where a field has a value: null is none. */
 export function isSet({ value }: Field): boolean {
   return value !== undefined && value !== null;
 }

@@ -164,7 +164,7 @@ function shareProblems(share: Field): readonly Problem[] {
 /** Localities of one list: `region/zone/subzone` with `*` at the end, none of which is part of another. */
 function localityListProblems(localities: readonly Field[]): readonly Problem[] {
   const taken = new Set<string>();
-  // What stands above a locality that is taken: a region of which a zone is.
+  // Ancestors of a locality that is taken: a region of which a zone is.
   const above = new Set<string>();
   return localities.flatMap((locality) => {
     const text = textOf(locality);

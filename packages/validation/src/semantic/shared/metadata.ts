@@ -1,4 +1,4 @@
-/** What checks read of an object's metadata, and annotations that are not for users. */
+/** Parts of an object's metadata that checks read, and annotations that are not for users. */
 import type { Problem } from "../../problem.ts";
 import { entries, type Field, fieldAt, refuseIf, textOf } from "./field.ts";
 
@@ -55,7 +55,7 @@ export function metadataProblems(object: Field, isAuthorization: boolean): reado
   ];
 }
 
-/** Whether a Gateway or VirtualService was made of an object of the Gateway API, whose names and hosts have other forms. */
+/** True where a Gateway or VirtualService was made of an object of the Gateway API, whose names and hosts have other forms. */
 export function isConverted({ annotations }: ObjectMetadata, of: "gateway" | "route"): boolean {
   return annotations.get(`internal.istio.io/${of}-semantics`) === "gateway";
 }

@@ -53,7 +53,7 @@ export function wildcardHostProblems(host: Field): readonly Problem[] {
   return refuseIf(reason !== undefined, host, reason ?? "");
 }
 
-/** `*shop.example.com`: Envoy knows wildcards of whole labels only. */
+/** `*shop.example.com`: Envoy supports wildcards of whole labels only. */
 export function isPartialWildcard(host: string): boolean {
   return host.includes("*") && host !== "*" && !host.startsWith("*.");
 }

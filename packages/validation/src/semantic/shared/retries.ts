@@ -4,7 +4,7 @@ import { type Field, field, isSet, numberOf, refuseIf, textOf } from "./field.ts
 import { quoted } from "./names.ts";
 import { durationProblems, nonNegativeProblems } from "./values.ts";
 
-/** Causes that Envoy knows, of HTTP and of gRPC. */
+/** Causes that Envoy supports, of HTTP and of gRPC. */
 const causes: ReadonlySet<string> = new Set([
   ...["5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "retriable-4xx", "refused-stream"],
   ...["retriable-status-codes", "retriable-headers", "envoy-ratelimited", "http3-post-connect-failure"],

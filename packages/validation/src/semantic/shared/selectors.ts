@@ -1,4 +1,4 @@
-/** Which workloads an object is for: selectors by labels, references to what the policy is attached to. */
+/** Workloads that an object is for: selectors by labels, references to the objects that the policy is attached to. */
 import type { Problem } from "../../problem.ts";
 import { entries, type Field, field, isSet, items, refuseIf, textOf, warnIf } from "./field.ts";
 import { quoted } from "./names.ts";

@@ -1,6 +1,6 @@
 /**
- * Which Gateways and Ingresses the mesh serves: those of other controllers are held against their form alone, since what this mesh cannot
- * follow is no concern of theirs.
+ * Gateways and Ingresses that the mesh serves: those of other controllers are checked by their schema alone, since limits of this mesh are
+ * no concern of theirs.
  */
 
 export type GatewayRole = "ingress" | "remote" | "waypoint" | "east-west";
@@ -12,7 +12,7 @@ export interface ServedIngress {
 }
 
 export interface ServedKinds {
-  /** What a Gateway of the class is to the mesh; undefined: another controller's. */
+  /** The role of a Gateway of the class in the mesh; undefined: another controller's. */
   readonly gatewayRole: (className: string) => GatewayRole | undefined;
   readonly isServedIngress: (ingress: ServedIngress) => boolean;
 }

@@ -77,7 +77,7 @@ function sourceProblems(tls: Field, given: readonly string[]): readonly Problem[
 
 const maxCertificates = 2;
 
-/** Modes SIMPLE, MUTUAL and OPTIONAL_MUTUAL: a certificate of the server's and, for the latter, one to know clients by. */
+/** Modes SIMPLE, MUTUAL and OPTIONAL_MUTUAL: a certificate of the server's and, for the latter two, one to verify clients by. */
 function certificateProblems(tls: Field, mode: string): readonly Problem[] {
   const fromSecret = textOf(field(tls, "credentialName")) !== "" || items(tls, "credentialNames").length > 0;
   if (fromSecret) return [];

@@ -120,7 +120,7 @@ describe("conditions of the ambient mesh", { skip: server === undefined && whyNo
     await becomes(services, "web", bound, `${attached}. Ingress traffic will traverse the waypoint`);
     await becomes(policies, "target", "WaypointAccepted", "True Accepted: bound to default/waypoint");
 
-    // What others write into the status stays, and is no reason to write.
+    // Status entries of other writers stay, and are no reason to write.
     const shown = (await api.get<ClusterObject>(`${services}/web`)) as ClusterObject;
     const foreign = { type: "example.com/Checked", status: "True", reason: "Ok", message: "" };
     const own = { ...foreign, lastTransitionTime: "2026-01-01T00:00:00Z" };

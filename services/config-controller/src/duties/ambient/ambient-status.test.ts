@@ -368,7 +368,7 @@ describe("writing conditions", { concurrency: 8 }, () => {
     const services = ["a", "b", "c"].map((name) => stored("Service", `shop/${name}`, labelled(use("ready"))));
     await using running = run([...services, last], { refusal, log });
     await seen(running.memory);
-    assert.deepEqual(warnings, [["ambient conditions of an object are not written", "shop/b"]]);
+    assert.deepEqual(warnings, [["ambient conditions of an object not written", "shop/b"]]);
     assert.deepEqual(conditionsAt(running.memory, pathOf("Service", "shop/c")).map(inShort), [inShort(bound)]);
   });
 

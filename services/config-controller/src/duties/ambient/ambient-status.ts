@@ -20,7 +20,7 @@ export interface AmbientStatusOptions extends ClusterObjectsOptions {
   /** MeshConfig as it is now; undefined while it is not known. */
   readonly mesh: () => JsonObject | undefined;
   readonly writesPerSecond: number;
-  /** Whether ztunnels are sent policies that are only tried. */
+  /** True where ztunnels are sent dry-run policies. */
   readonly sendsDryRun: boolean;
   readonly nowMs: () => number;
 }
@@ -98,7 +98,7 @@ export class AmbientStatus {
     const others = isShared ? [] : conditionsOf(object).filter(({ type }) => !ambientConditionTypes.has(type));
     const body = {
       ...{ apiVersion, kind },
-      // Who changed it meanwhile keeps what he wrote: the object comes again with it.
+      // A concurrent writer keeps its changes: the object comes again with them.
       metadata: { name, namespace, resourceVersion },
       status: { conditions: [...others, ...conditions.map((one) => this.#stamped(object, one, isShared))] },
     };
@@ -109,7 +109,7 @@ export class AmbientStatus {
       if (!(error instanceof KubeError)) throw error;
       // After any other reason it is tried again with the next change, or when MeshConfig is looked at.
       if (error.code !== "KUBE_CONFLICT")
-        log.warn("ambient conditions of an object are not written", { kind, object: keyOf(object), error });
+        log.warn("ambient conditions of an object not written", { kind, object: keyOf(object), error });
     }
     await delay(1_000 / writesPerSecond, stop);
   }

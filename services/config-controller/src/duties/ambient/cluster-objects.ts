@@ -59,7 +59,7 @@ export class ClusterObjects {
     return this.#found.get(collection)?.get(key);
   }
 
-  /** Runs until `stop` fires. Kinds that the cluster does not know have no objects. */
+  /** Runs until `stop` fires. Kinds that the cluster does not serve have no objects. */
   async run(stop: AbortSignal): Promise<void> {
     await Promise.all(collections.map((collection) => this.#follow(collection, stop)));
   }

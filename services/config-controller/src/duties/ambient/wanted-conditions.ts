@@ -31,7 +31,7 @@ export interface MeshSettings {
 }
 
 interface ConditionSettings extends MeshSettings {
-  /** Whether ztunnels are sent policies that are only tried. */
+  /** True where ztunnels are sent dry-run policies. */
   readonly sendsDryRun: boolean;
 }
 
@@ -57,7 +57,7 @@ export class WantedConditions {
     this.#mesh = mesh;
   }
 
-  /** Undefined: nothing can be said of the object as it is. */
+  /** Undefined: the object as it is has no conditions to report. */
   of(collection: Collection, object: ClusterObject): readonly AmbientCondition[] | undefined {
     switch (collection) {
       case "services":
@@ -162,7 +162,7 @@ function configOf<Spec>(kind: string, object: ClusterObject, spec: Spec): Config
   return { key, ...labelled(object), creationTimeMs: 0, spec, status: object.status };
 }
 
-/** Undefined for one of a wrong form, whose own conditions say so. */
+/** Undefined for an object of a wrong form, which its own conditions report. */
 function decodedPolicy(object: ClusterObject): Config<AuthorizationPolicy> | undefined {
   try {
     const spec = fromJson(AuthorizationPolicySchema, (object.spec ?? {}) as JsonValue, { ignoreUnknownFields: true });

@@ -1,4 +1,4 @@
-/** What is deployed for Gateways depends on, followed in a cluster. */
+/** The inputs of deployments for Gateways, followed in a cluster. */
 import type { KubeGateway } from "@flotilla/injection";
 import { type ConfigMap, follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
 import { equalJson } from "@flotilla/model";

@@ -1,6 +1,6 @@
 /**
- * What is deployed for Gateways, as the cluster has it, and the writes to it: server-side apply, for what differs from what was
- * applied last or was changed by somebody since. Objects that somebody else made under a name of ours are left alone.
+ * Objects deployed for Gateways, as the cluster has them, and the writes to them: server-side apply of those that differ from the last
+ * applied ones or were changed by somebody since. Objects that somebody else made under a name of ours are left alone.
  */
 import { follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
@@ -21,9 +21,9 @@ const collections: ReadonlyMap<string, readonly [root: string, plural: string]> 
 const managedLabel = "gateway.istio.io/managed";
 
 interface Applied {
-  /** What was applied. */
+  /** The applied object. */
   readonly wanted: string;
-  /** What it was in the cluster then. */
+  /** Its content in the cluster at that time. */
   readonly found: string;
 }
 
@@ -73,8 +73,7 @@ export class DeployedObjects {
     if (known !== undefined && last?.wanted === wanted && last.found === contentOf(known)) return false;
     const present = known ?? (await api.metadata(path));
     if (present !== undefined && present.metadata.labels?.[managedLabel] === undefined) {
-      if (!this.#foreign.has(path))
-        log.warn("an object of a Gateway's name is somebody else's, it is left alone", { path });
+      if (!this.#foreign.has(path)) log.warn("object of a Gateway's name has another owner, left unchanged", { path });
       this.#foreign.add(path);
       return false;
     }
@@ -102,7 +101,7 @@ function pathOf({ kind = "", metadata: { namespace = "", name = "" } }: Deployed
   return `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
 }
 
-/** What somebody may change of it; a status is no change. */
+/** The content that others may change; a status is no change. */
 function contentOf({ metadata, spec }: DeployedObject): string {
   const { labels, annotations, uid } = metadata;
   return JSON.stringify([uid, labels, annotations, spec]);

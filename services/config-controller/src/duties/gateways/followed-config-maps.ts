@@ -11,7 +11,7 @@ export interface FollowedConfigMapsOptions {
   readonly log: Logger;
   readonly random: () => number;
   readonly onChange: () => void;
-  /** What is not the API server's fault. */
+  /** Failures that the API server did not cause. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The mesh's GatewayClasses, made where they are missing. What is there already is left as it is. */
+/** The mesh's GatewayClasses, created where they are missing. Existing ones are left as they are. */
 import type { GatewayClassRules } from "@flotilla/gateway-api";
 import { follow, type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
@@ -12,7 +12,7 @@ export interface GatewayClassesOptions {
 
 const root = "/apis/gateway.networking.k8s.io/v1/gatewayclasses";
 
-/** Runs until `stop` fires. Does nothing in clusters that do not know the kind. */
+/** Runs until `stop` fires. Does nothing in clusters that do not serve the kind. */
 export async function keepGatewayClasses(options: GatewayClassesOptions, stop: AbortSignal): Promise<void> {
   const { api, classes, log } = options;
   for await (const { isKnown, objects } of followedClasses(options, stop)) {
@@ -28,11 +28,11 @@ export async function keepGatewayClasses(options: GatewayClassesOptions, stop: A
           metadata: { name },
           spec,
         });
-        log.info("a GatewayClass is made", { name, controller });
+        log.info("GatewayClass created", { name, controller });
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
         // Made by somebody else meanwhile is as good; after anything else the next change of a class tries again.
-        if (error.code !== "KUBE_CONFLICT") log.warn("a GatewayClass cannot be made", { name, reason: error.message });
+        if (error.code !== "KUBE_CONFLICT") log.warn("GatewayClass not created", { name, reason: error.message });
       }
     }
   }

@@ -24,7 +24,7 @@ export const gatewaySettings = {
   copiesGatewayMetadata: flag({
     env: "PILOT_ENABLE_GATEWAY_API_COPY_LABELS_ANNOTATIONS",
     default: true,
-    sentence: "What is deployed for a Gateway carries its labels and annotations, unless spec.infrastructure has some.",
+    sentence: "Objects deployed for a Gateway carry its labels and annotations, unless spec.infrastructure has some.",
   }),
   quicListeners: flag({
     env: "PILOT_ENABLE_QUIC_LISTENERS",
@@ -50,13 +50,13 @@ export const gatewaySettings = {
     env: "AMBIENT_ENABLE_STATUS",
     default: true,
     sentence:
-      "With PILOT_ENABLE_AMBIENT, conditions of objects say which waypoint they are bound to and who enforces them.",
+      "With PILOT_ENABLE_AMBIENT, conditions of objects report the waypoint that they are bound to and the proxies that enforce them.",
   }),
   ambientDryRunPolicies: flag({
     env: "AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY",
     default: false,
     sentence:
-      "The conditions of AuthorizationPolicies with istio.io/dry-run say that ztunnels are sent them; set it on xds-server too.",
+      "The conditions of AuthorizationPolicies with istio.io/dry-run report that ztunnels receive them; set it on xds-server too.",
   }),
   ambientMultiNetwork: flag({
     env: "AMBIENT_ENABLE_MULTI_NETWORK",

@@ -1,4 +1,4 @@
-/** What is deployed for Gateways, in an API server that keeps objects in memory. */
+/** Objects deployed for Gateways, in an API server that keeps objects in memory. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { KubeError, type KubeObject } from "@flotilla/kube-api";

@@ -1,6 +1,6 @@
 /**
- * A Deployment, a Service and an account for every Gateway of the Gateway API that a class of ours serves, as it should be and
- * whenever it is not. What is deployed belongs to its Gateway, and goes with it.
+ * A Deployment, a Service and an account for every Gateway of the Gateway API that a class of ours serves, restored whenever they differ
+ * from the desired state. The deployed objects belong to their Gateway, and are deleted with it.
  */
 import {
   builtInClasses,
@@ -39,7 +39,7 @@ export interface ManagedGatewaysOptions extends ClusterStateOptions {
   readonly rendering: ManagedGatewaySettings;
   /** Gateways whose addresses name a Service are served by what is behind it. */
   readonly allowsManual: boolean;
-  /** Whether a Gateway is this revision's, by the label istio.io/rev of itself or else of its namespace. */
+  /** True where a Gateway belongs to this revision, by the label istio.io/rev of itself or else of its namespace. */
   readonly isOurs: (revision: string | undefined) => boolean;
   /** None: all. */
   readonly namespaces: readonly string[];
@@ -131,7 +131,7 @@ export class ManagedGateways {
       for (const object of this.#objectsOf(gateway, mesh, overlays)) {
         const { kind, metadata } = object;
         if (await this.#deployed.apply(object, kind === "Deployment" ? keepSelector : undefined))
-          log.info("an object of a Gateway is deployed", { namespace, gateway: name, kind, name: metadata.name });
+          log.info("object of a Gateway deployed", { namespace, gateway: name, kind, name: metadata.name });
       }
       this.#report(gateway, undefined);
     } catch (error) {
@@ -223,7 +223,7 @@ export class ManagedGateways {
     if (reason === undefined) this.#reported.delete(gateway);
     else {
       this.#reported.set(gateway, reason);
-      this.#options.log.warn("a Gateway is not deployed", { gateway, reason });
+      this.#options.log.warn("Gateway not deployed", { gateway, reason });
     }
   }
 }

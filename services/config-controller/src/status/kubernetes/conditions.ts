@@ -50,8 +50,8 @@ export function conditionsOf(
 }
 
 /**
- * What conditions say, for comparing: equal texts say the same. Proxies that come and go change no verdict: the numbers are those
- * of when it was reached.
+ * The content of conditions, for comparing: equal texts are equal verdicts. Proxies that come and go change no verdict: the numbers are
+ * those of when it was reached.
  */
 export function verdictOf(conditions: readonly Condition[]): string {
   const parts = conditions.map(({ type, status, reason, observedGeneration, message }) => {

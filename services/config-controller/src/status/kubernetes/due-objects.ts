@@ -25,7 +25,7 @@ export class DueObjects {
   readonly #again = new Map<string, Due & { readonly lookAtMs: number }>();
   /** Nobody reports it yet: in order of `sinceMs`, but for what is much later anyway. */
   readonly #silent = new Map<string, Due>();
-  /** The status says that nobody reports it. */
+  /** Objects whose status already reports that nobody reports them. */
   readonly #unheard = new Map<string, Due>();
 
   constructor(options: DueOptions) {
@@ -36,23 +36,23 @@ export class DueObjects {
     return this.#lanes.reduce((sum, lane) => sum + lane.size, 0);
   }
 
-  /** Whether `take` may give something without another report. */
+  /** True where `take` may give something without another report. */
   get isPending(): boolean {
     return this.size > this.#unheard.size;
   }
 
-  /** What waits already keeps its place, but for what waits to be heard of. */
+  /** A waiting object keeps its place, unless it waits for a report. */
   note(object: string, nowMs: number): void {
     this.#unheard.delete(object);
     if (!this.#lanes.some((lane) => lane.has(object))) this.#fresh.set(object, { object, sinceMs: nowMs });
   }
 
-  /** What was taken, and is to be looked at again. */
+  /** A taken object that is to be checked again. */
   again(due: Due, nowMs: number): void {
     this.#again.set(due.object, { ...due, lookAtMs: nowMs + this.#options.againMs });
   }
 
-  /** What was taken, and nobody reports; `isWritten`: nothing is left to say until somebody does. */
+  /** A taken object that nobody reports; `isWritten`: no further write is needed until somebody does. */
   silent(due: Due, isWritten: boolean): void {
     (isWritten ? this.#unheard : this.#silent).set(due.object, due);
   }

@@ -1,4 +1,4 @@
-/** What the status writer leaves in an API server that keeps objects in memory. */
+/** The status that the status writer leaves in an API server that keeps objects in memory. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { KubeError } from "@flotilla/kube-api";

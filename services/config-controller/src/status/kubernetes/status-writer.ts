@@ -50,7 +50,7 @@ const looksPerSecond = 200;
 const usualRetryMs = 2_000;
 /** After a kind was looked for in vain. */
 const kindsAgainMs = 10_000;
-/** Who has just begun has no word of xds-server yet. */
+/** A writer that has just begun has no report of xds-server yet. */
 const silenceMs = 10_000;
 const fieldManager = "flotilla-status";
 /** Their conditions are those of who registers the workload. */

@@ -1,7 +1,7 @@
 /**
  * Objects in the bus's shared values, written in transactions by whichever replica is first. One value, the head, holds the last
- * transaction: replacing it is the moment in which all of it becomes true. Then its objects are written one by one under keys of
- * their own; should the writer end before that is done, whoever writes next does it before replacing the head.
+ * transaction: its replacement is the moment in which the whole transaction takes effect. Then its objects are written one by one under
+ * keys of their own; should the writer end before that is done, the next writer does it before it replaces the head.
  */
 import { randomUUID } from "node:crypto";
 import type { KeyValueEntry } from "@flotilla/bus";
@@ -62,7 +62,7 @@ export class CommitLog {
     return this.#state.version;
   }
 
-  /** What is stored and cannot be read here; it stays as it is. */
+  /** Stored values that cannot be read here; they stay as they are. */
   problems(): readonly { readonly object: string; readonly reason: string }[] {
     const damaged = [...this.#objects.unreadable].map(([object, why]) => ({ object, reason: `is damaged: ${why}` }));
     const closed = [...this.#state.closed.keys()].map((object) => ({ object, reason: "is sealed with another key" }));
@@ -80,7 +80,7 @@ export class CommitLog {
     return this.#turns.take(async () => {
       await this.#restore();
       if (this.#state.version === 0) return this.#load();
-      // What this replica knew is held, as if it had run all the time.
+      // The replica's earlier state is restored, as if it had run all the time.
       this.#unwritten = await this.#head.readOwn();
       this.#lostAtStart = await this.#compare();
     });
@@ -102,7 +102,7 @@ export class CommitLog {
         await this.#turns.take(() => this.#hear(entry));
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
-        this.#options.log.warn("what was stored cannot be read, what is known stays", { error });
+        this.#options.log.warn("stored values unreadable, the last known ones stay in force", { error });
       }
     }
   }
@@ -141,7 +141,7 @@ export class CommitLog {
     await this.#options.journal?.replace(this.#whole());
   }
 
-  /** What this replica held when it ended. */
+  /** Restores the state that this replica held when it ended. */
   async #restore(): Promise<void> {
     const { journal } = this.#options;
     if (this.#isRestored || journal === undefined) return;
@@ -225,7 +225,7 @@ export class CommitLog {
     throw new StoreError("STORE_CONFLICT", undefined, "others wrote faster, try again");
   }
 
-  /** The head that is there now is not the one we know. */
+  /** The current head differs from the one last read here. */
   async #catchUp(): Promise<void> {
     const entry = await this.#head.read();
     if (entry?.value === undefined) return void (await this.#compare());

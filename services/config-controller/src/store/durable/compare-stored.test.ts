@@ -64,7 +64,7 @@ class World {
   }
 }
 
-describe("what is stored", () => {
+describe("stored objects", () => {
   it("is compared from time to time, and its loss named", async () => {
     const world = await comparing([[], ["a", "b"]], (one) => one.looked(2));
     assert.equal(world.conditions[0], "lost: a, b (noticed at 1970-01-01T00:00:00.000Z)");

@@ -1,6 +1,6 @@
 /**
- * What is kept nowhere but on the bus, as objects written over the API and the history: what the bus holds is compared with what this
- * replica holds, whenever its servers come back and from time to time. A loss stands on the readiness page by name.
+ * Values that are kept on the bus alone, as objects written over the API and the history: the bus is compared with this replica's copy
+ * whenever its servers come back and from time to time. A loss stands on the readiness page by name.
  */
 import type { Bus } from "@flotilla/bus";
 import { StoreError } from "@flotilla/model";
@@ -11,7 +11,7 @@ export interface CompareStoredOptions {
   readonly stored: { compare(): Promise<readonly string[]> };
   /** On the readiness page. */
   readonly condition: string;
-  /** Says what the loss of the named ones means. */
+  /** The message on the consequences of losing the named ones. */
   readonly lossText: (names: string) => string;
   readonly bus: Pick<Bus, "onState" | "state">;
   readonly everyMs: number;
@@ -54,7 +54,7 @@ async function compare({ stored, log }: CompareStoredOptions): Promise<readonly 
     return await stored.compare();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    log.warn("what is stored cannot be compared with what is held, trying again later", { error });
+    log.warn("stored and held objects not compared, trying again later", { error });
     return [];
   }
 }

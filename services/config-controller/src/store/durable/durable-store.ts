@@ -23,7 +23,7 @@ export interface DurableStore {
   /** Of the last transaction: the resourceVersion of a list. */
   readonly version: number;
   all(): readonly Config[];
-  /** What is stored and cannot be read here. */
+  /** Stored values that cannot be read here. */
   problems(): readonly { readonly object: string; readonly reason: string }[];
   /**
    * All that `write` does becomes true at once, or nothing of it; it must do nothing else, for it may be called again. A dry run

@@ -1,4 +1,4 @@
-/** The head of the durable store: the value that holds the last transaction, and what this replica knows of it. */
+/** The head of the durable store: the value that holds the last transaction, and this replica's copy of it. */
 import { type KeyValueEntry, readValue } from "@flotilla/bus";
 import { StoreError } from "@flotilla/model";
 import { away, bounded, type ObjectValuesOptions } from "./object-values.ts";
@@ -45,7 +45,7 @@ export class HeadValue {
     return transaction?.id === this.id ? transaction : undefined;
   }
 
-  /** Undefined: set aside. What is known stays. */
+  /** Undefined: set aside. The state held stays. */
   decode(entry: KeyValueEntry): Transaction | undefined {
     const { values, seal } = this.#options;
     return readValue(values, entry, (bytes) => decodeTransaction(bytes, seal));

@@ -1,4 +1,4 @@
-/** What a replica wrote over the API is in its work directory, too: a bus that has lost it gets it again at the next start. */
+/** Objects that a replica wrote over the API are in its work directory, too: a bus that has lost them gets them again at the next start. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -140,6 +140,6 @@ describe("the journal of what was written over the API", () => {
     const durable = await started({ ...at, file: join(directory, "a file", "objects.journal") }, log);
     await create(durable, "a");
     assert.deepEqual(await storedIn(at), ["a"]);
-    assert.match(lines.join("\n"), /is not kept on disk/);
+    assert.match(lines.join("\n"), /not saved to disk/);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * The copy that a replica keeps in its work directory of what was written over the API: a replica that starts after the bus came back with
- * less than it acknowledged knows what is missing, and writes it again. The first line is everything as of one version, each later line
- * the next transaction; a line that was cut off ends the file.
+ * The copy that a replica keeps in its work directory of the objects written over the API: a replica that starts after the bus came back
+ * with less than it acknowledged finds the missing objects, and writes them again. The first line is everything as of one version, each
+ * later line the next transaction; a line that was cut off ends the file.
  */
 import { hash } from "node:crypto";
 import { mkdir, open, readFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ const leastLines = 200;
 export class ObjectJournal {
   readonly #options: ObjectJournalOptions;
   #lines = 0;
-  /** What stands in the file is not what is held: it is written anew with the next transaction. */
+  /** The file's content differs from the state held: it is written anew with the next transaction. */
   #isBroken = true;
 
   constructor(options: ObjectJournalOptions) {
@@ -35,8 +35,7 @@ export class ObjectJournal {
   async read(): Promise<readonly Transaction[]> {
     const { file, seal, log } = this.#options;
     const text = await readFile(file, "utf8").catch((error: { readonly code?: unknown }) => {
-      if (error.code !== "ENOENT")
-        log.error("the copy of what was written over the api cannot be read", { file, error });
+      if (error.code !== "ENOENT") log.error("copy of objects written over the api unreadable", { file, error });
       return "";
     });
     const found: Transaction[] = [];
@@ -81,7 +80,7 @@ export class ObjectJournal {
       await write();
     } catch (error) {
       const { file, log } = this.#options;
-      log.error("what was written over the api is not kept on disk", { file, error });
+      log.error("objects written over the api not saved to disk", { file, error });
       this.#isBroken = true;
     }
   }

@@ -1,4 +1,4 @@
-/** The values of single objects, each written only over an older one. What cannot be read is left as it is, and reported. */
+/** The values of single objects, each written only over an older one. Unreadable values are left as they are, and reported. */
 import type { KeyValue, KeyValueEntry, Seal } from "@flotilla/bus";
 import { configKeyText, StoreError } from "@flotilla/model";
 import { decodeObject, encodeObject, type StoredObject } from "./transaction.ts";

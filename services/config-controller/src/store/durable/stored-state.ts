@@ -1,4 +1,4 @@
-/** What is true as of a version of the store; knows nothing of where it rests. */
+/** The state as of a version of the store; independent of where it is stored. */
 import { type Config, type ConfigKey, type ConfigKeyText, configKeyText, equalJson } from "@flotilla/model";
 import { ConfigTable } from "../config-table.ts";
 import type { Sealed, StoredObject, Transaction } from "./transaction.ts";
@@ -35,8 +35,8 @@ export class StoredState {
   }
 
   /**
-   * What was read is true in place of what was known: the objects, and over them the last transaction, which may not be written
-   * to all of them yet. Returns what is different now, as one transaction; undefined when nothing is.
+   * Replaces the known objects by those that were read, and over them the last transaction, which may not be written to all of them yet.
+   * Returns the differences as one transaction; undefined when there are none.
    */
   replace(objects: readonly StoredObject[], last: Transaction | undefined, version: number): Transaction | undefined {
     const before = this.#table;
@@ -56,8 +56,8 @@ export class StoredState {
   }
 
   /**
-   * Of what is held: what is not stored, or an older version of it only; and what is stored although it was deleted. `isForeign`: the
-   * last version was written by a replica that did not know ours.
+   * Compares the held objects with the stored ones: those missing, those stored in an older version only, and those stored although they
+   * were deleted. `isForeign`: the last version was written by a replica that did not have ours.
    */
   lostIn(stored: readonly StoredObject[], isForeign: boolean): readonly StoredObject[] {
     const version = this.#version;

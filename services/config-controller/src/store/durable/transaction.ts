@@ -1,4 +1,4 @@
-/** What is written to the durable store at once, and how that and each object rest in the bus's shared values. */
+/** The changes written to the durable store at once, and the form in which they and each object are stored in the bus's shared values. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { BusError, type Seal } from "@flotilla/bus";
 import {

@@ -1,4 +1,4 @@
-/** Follows one list of objects, and knows whether what is known of it is all there is. */
+/** Follows one list of objects, and tracks whether the objects held are all there are. */
 
 import type { Kind } from "@flotilla/kinds";
 import { type KubeApi, KubeError, type MirrorEvent, mirror } from "@flotilla/kube-api";
@@ -11,7 +11,7 @@ interface KindFollowerOptions extends KindTableOptions {
   readonly api: KubeApi;
   readonly random: () => number;
   readonly nowMs: () => number;
-  /** What is in force changed; `changes` may be empty. */
+  /** The objects in force changed; `changes` may be empty. */
   readonly onChange: (changes: readonly ConfigChange[]) => void;
   /** Called with each object as the API server has it, its status included; undefined: it is gone. */
   readonly onStored?: (key: ConfigKey, object: KubeObject | undefined) => void;
@@ -96,7 +96,7 @@ export class KindFollower {
     };
     for await (const event of mirror<KubeObject>(api, { path, random, onState }, until)) {
       if (until.aborted) return;
-      // Items of a list may not say what they are.
+      // Items of a list may lack their kind.
       const named = (object: KubeObject): KubeObject => ({ ...object, kind: kind.kind });
       this.#noteStored(kind.name, event);
       if (event.type === "delete") {

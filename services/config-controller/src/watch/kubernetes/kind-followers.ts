@@ -21,10 +21,10 @@ export interface KindFollowersOptions {
   /** Something changed; `changes` may be empty. */
   readonly onChange: (changes: readonly ConfigChange[]) => void;
   readonly onStored?: (key: ConfigKey, object: KubeObject | undefined) => void;
-  /** What is refused is different. */
+  /** The rejected objects changed. */
   readonly onProblems: () => void;
   readonly onEvent?: ((kind: string, event: ObjectEvent) => void) | undefined;
-  /** What cannot be read, and why; undefined: it can. */
+  /** An object that cannot be read, and why; undefined: it can. */
   readonly onState: (object: string, reason: string | undefined) => void;
   /** A follower failed in a way that trying again does not help. */
   readonly onFailure: (cause: unknown) => void;
@@ -56,7 +56,7 @@ export class KindFollowers {
     return this.#all.flatMap(({ table }) => table.problems);
   }
 
-  /** What cannot be read, and what was not served from the start: its CRD may be about to be replaced. */
+  /** Kinds that cannot be read, and kinds that were not served from the start: their CRD may be about to be replaced. */
   unlisted(): ReadonlySet<string> {
     const { nowMs, vanishedKindMs } = this.#options;
     const unlisted = new Set<string>();
@@ -101,7 +101,7 @@ export class KindFollowers {
     const { log, onState, onFailure } = this.#options;
     const known = this.#followers.get(name);
     if (known?.isFollowing === true) return [];
-    if (this.#discoveredAtMs !== undefined) log.info("a kind is served", { kind: name });
+    if (this.#discoveredAtMs !== undefined) log.info("kind served", { kind: name });
     const cannot = (reason: string) => `cannot be read, what is known stays: ${reason}`;
     const follower =
       known ??
@@ -124,7 +124,7 @@ export class KindFollowers {
       else if (nowMs() - follower.vanishedAtMs >= vanishedKindMs) {
         const objects = follower.spared;
         if (objects === 0 && follower.isFollowing) continue;
-        log.warn("objects that went with their kind are taken out of force", { kind: name, objects });
+        log.warn("objects removed with their kind", { kind: name, objects });
         follower.endSparing();
         onState(name, undefined);
         if (!follower.isFollowing) this.#followers.delete(name);
@@ -136,7 +136,7 @@ export class KindFollowers {
     const { log, vanishedKindMs: ms, onState } = this.#options;
     follower.vanish();
     const objects = follower.spared;
-    log.warn("a kind is served no more, its objects stay in force for a while", { kind: name, objects, ms });
+    log.warn("kind no longer served, its objects stay in force for a while", { kind: name, objects, ms });
     onState(name, `is served no more: its ${objects} objects stay in force for ${ms / 1_000} s`);
   }
 }

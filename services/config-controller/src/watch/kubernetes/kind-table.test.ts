@@ -22,7 +22,7 @@ const table = (onProblems = () => undefined) => {
 };
 const short = (changes: readonly ConfigChange[]) => changes.map(({ op, key }) => `${op} ${key.name}`);
 
-test("what is refused changes nothing of what is in force, and is reported with its field", () => {
+test("a refused object changes nothing in force, and is reported with its field", () => {
   const kinds = table();
   assert.deepEqual(short(kinds.put(virtualService("a", good))), ["put a"]);
   assert.deepEqual(short(kinds.put(virtualService("a", { hosts: "no list" }))), []);
@@ -51,7 +51,7 @@ test("an object that moves to another revision is gone from here, once", () => {
   assert.deepEqual(short(kinds.put(virtualService("a", good, { "istio.io/rev": "r" }))), ["put a"]);
 });
 
-test("what kubectl writes for itself is not carried along", () => {
+test("annotations that kubectl writes for itself are dropped", () => {
   const [change] = table().put(virtualService("a", good));
   assert.deepEqual(change?.op === "put" && change.value.annotations, { note: "kept" });
   assert.deepEqual(change?.op === "put" && change.value.provenance, { source: "k", location: "7" });
@@ -92,7 +92,7 @@ test("problems are reported when they change, and not with every object", () => 
   assert.equal(reported, 2);
 });
 
-test("what is added, updated and deleted is reported by kind", () => {
+test("added, updated and deleted objects are counted by kind", () => {
   const events: string[] = [];
   const kinds = new KindTable({
     ...{ admission: configAdmission(), revisionOf: () => "r", source: "k", onProblems: () => undefined },

@@ -17,7 +17,7 @@ export interface KindTableOptions {
   readonly revisionOf: (label: string | undefined) => string;
   /** Where objects come from, for their provenance. */
   readonly source: string;
-  /** What is refused is different. */
+  /** The rejected objects changed. */
   readonly onProblems: () => void;
   /** An object that is in force was added, changed or deleted. */
   readonly onEvent?: ((kind: string, event: ObjectEvent) => void) | undefined;

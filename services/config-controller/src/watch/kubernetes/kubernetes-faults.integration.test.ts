@@ -56,7 +56,7 @@ async function define(wanted: (plural: string) => boolean): Promise<void> {
   }
 }
 
-/** What the source says, while `check` runs. */
+/** The reports of the source, while `check` runs. */
 async function following(
   kubeconfig: string,
   options: Partial<KubernetesOptions>,

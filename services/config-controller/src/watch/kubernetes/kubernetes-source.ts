@@ -1,6 +1,6 @@
 /**
- * The configuration objects of a Kubernetes API: every kind it serves that the mesh knows. Kinds may come and go while running;
- * an API server that is away, or refuses a kind, takes nothing out of force.
+ * The configuration objects of a Kubernetes API: every kind it serves that the mesh supports. Kinds may come and go while running; an API
+ * server that is away, or rejects a kind, takes nothing out of force.
  */
 import type { KubeApi } from "@flotilla/kube-api";
 import { type ConfigChange, type ConfigKey, configKeyText, type KubeObject } from "@flotilla/model";
@@ -36,7 +36,7 @@ export interface KubernetesOptions {
 const gatherMs = 10;
 const gatherInQuietMs = 2;
 const quietMs = 100;
-/** What is waited for may be given up without a word. */
+/** A wait may be given up without notice, so its conditions are checked again. */
 const lookAgainMs = 1_000;
 
 export function kubernetesConfig(options: KubernetesOptions): ConfigSource {
@@ -144,7 +144,7 @@ class KubernetesConfig implements ConfigSource {
     if (before === reason) return;
     if (reason === undefined) this.#troubles.delete(object);
     else this.#troubles.set(object, reason);
-    if (before === undefined) log.warn("cannot be followed", { kind: object, reason });
+    if (before === undefined) log.warn("watch failed", { kind: object, reason });
     onProblems();
   }
 

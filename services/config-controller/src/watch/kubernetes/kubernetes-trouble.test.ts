@@ -1,4 +1,4 @@
-/** What an API server that refuses a kind, points a tag elsewhere or serves less than all means for what is in force. */
+/** Effects on the objects in force of an API server that refuses a kind, points a tag elsewhere or serves less than all. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
@@ -24,7 +24,7 @@ function virtualService(name: string, labels: Readonly<Record<string, string>> =
   return { apiVersion: "networking.istio.io/v1", metadata: { name, namespace, resourceVersion: "1", labels }, spec };
 }
 
-/** Its watches say nothing; that of tags ends at once, and so they are soon read again. */
+/** Its watches send nothing; that of tags ends at once, and so they are soon read again. */
 function fakeApi({ lists, forbidden, tags, asked, resources }: World): KubeApi {
   const answer = (path: string): unknown => {
     if (path === group) return { resources: resources.map((name) => ({ name })) };
@@ -114,7 +114,7 @@ test("a kind that is refused is named, holds up nothing, and what the mesh has o
   });
 });
 
-test("what is not served from the start is gone only after a while", () =>
+test("a kind that is not served from the start is gone only after a while", () =>
   following({ lists: new Map([[`${group}/virtualservices`, []]]) }, {}, async ({ source, groups, pass }) => {
     await until(() => groups.length > 0, soon("the first group"));
     assert.equal(source.isIncomplete?.(key("Gateway")), true);

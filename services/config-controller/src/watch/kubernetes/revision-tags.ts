@@ -1,7 +1,6 @@
 /**
- * Which names mean the revision that this mesh is: its own and those of the tags that point at it. A tag is a
- * MutatingWebhookConfiguration with the labels istio.io/tag and istio.io/rev; to point it elsewhere moves the objects labelled
- * with it to another revision.
+ * Names of this mesh's revision: its own and those of the tags that point at it. A tag is a MutatingWebhookConfiguration with the labels
+ * istio.io/tag and istio.io/rev; to point it elsewhere moves the objects labelled with it to another revision.
  */
 import { follow, type KubeApi, KubeError } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
@@ -39,7 +38,7 @@ export class RevisionTags {
     return this.#failure;
   }
 
-  /** What an object that names `label` belongs to: the own revision when the label is one of its tags. */
+  /** The revision that an object which names `label` belongs to: the own one when the label is one of its tags. */
   revisionOf(label: string | undefined): string {
     return label !== undefined && this.#tags.has(label) ? label : this.#options.revision;
   }

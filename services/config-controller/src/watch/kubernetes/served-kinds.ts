@@ -1,11 +1,11 @@
-/** Which kinds of configuration an API server serves now, and where: CRDs come and go while it runs. */
+/** Discovers the kinds of configuration that an API server serves now, and their paths: CRDs come and go while it runs. */
 
 import { type Kind, kinds } from "@flotilla/kinds";
 import type { KubeApi } from "@flotilla/kube-api";
 import { ownValue } from "@flotilla/model";
 import { configKind } from "@flotilla/registry/config";
 
-/** What of all there is shall be read. */
+/** Selects the part of all objects to read. */
 export interface Scope {
   /** Empty: all of them. Kinds without a namespace are always read. */
   readonly namespaces: readonly string[];
@@ -20,11 +20,11 @@ export interface ServedKind {
   readonly kind: Kind;
   /** Undefined: of all. */
   readonly namespace: string | undefined;
-  /** In the newest version that both sides know. */
+  /** In the newest version that both sides support. */
   readonly path: string;
 }
 
-/** What configuration does not refer to, and what Kubernetes and Helm make in great numbers. */
+/** Excludes objects that configuration does not refer to, and that Kubernetes and Helm create in great numbers. */
 const selectors: Readonly<Record<string, string>> = {
   Secret: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token",
   ConfigMap: "metadata.name!=istio-ca-root-cert,metadata.name!=kube-root-ca.crt",

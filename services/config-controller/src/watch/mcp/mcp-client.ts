@@ -1,7 +1,6 @@
 /**
- * Follows one server over ADS as long as it takes: in delta form where the server speaks it, else as state of the world, which
- * is what servers of this protocol have always spoken. A server that takes a delta stream and says nothing on it counts as one
- * that does not.
+ * Follows one server over ADS as long as it takes: in delta form where the server supports it, else as state of the world, which servers of
+ * this protocol have always supported. A server that accepts a delta stream and sends nothing on it counts as one that does not support it.
  */
 import { isObject } from "@flotilla/model";
 import { create } from "@flotilla/proto";

@@ -78,7 +78,7 @@ export class McpServer implements AsyncDisposable {
     return fixture;
   }
 
-  /** What there is of a kind now; sent to everybody who asked for it. */
+  /** Sets the objects of a kind; they are sent to all clients that asked for it. */
   set(typeUrl: string, objects: readonly ServedObject[]): void {
     const before = this.#kinds.get(typeUrl) ?? [];
     const gone = before.filter(({ name }) => !objects.some((object) => object.name === name)).map(({ name }) => name);

@@ -73,7 +73,7 @@ describe("configuration of another control plane", () => {
       await using following = follow(server.port);
       const { source, next } = following;
       assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/a", "put ServiceEntry/shop/b"]);
-      // What the server has not sent may be on the stream from before; what it has sent is all there is.
+      // Objects that the server has not sent may be on the stream from before; those it has sent are all there is.
       assert.equal(source.isIncomplete?.({ kind: "VirtualService", namespace: "shop", name: "x" }), true);
       assert.equal(source.isIncomplete?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
       assert.equal(source.state().isSynced, false);
@@ -187,7 +187,7 @@ describe("configuration of another control plane", () => {
       });
       const { source, next } = following;
       const blocked = () => source.condition?.()?.blocks ?? false;
-      // The server says nothing: not synced.
+      // The server sends nothing: not synced.
       assert.deepEqual(await next(), ["complete"]);
       assert.equal(blocked(), blocks[0]);
       server.set(entries, []);

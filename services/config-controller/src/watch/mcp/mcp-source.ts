@@ -1,7 +1,7 @@
 /**
- * The configuration of another control plane or registry, asked for over xDS (MCP). A kind at a time: one that the server does
- * not answer holds up nothing. What was received stays in force while the server is away; what the fleet's stream holds of it
- * outlives a restart, until the server answers again.
+ * The configuration of another control plane or registry, requested over xDS (MCP). A kind at a time: one that the server does not answer
+ * holds up nothing. Received objects stay in force while the server is away; those on the fleet's stream outlive a restart, until the
+ * server answers again.
  */
 import { type Kind, mcpTypeUrls } from "@flotilla/kinds";
 import { type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
@@ -137,7 +137,7 @@ class Mcp implements McpSource {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // What it holds is released when its groups end.
+    // Its resources are released when its groups end.
   }
 
   #follow(stop: AbortSignal): Promise<void> {
@@ -186,7 +186,7 @@ class Mcp implements McpSource {
     }
     if (this.#kinds.isComplete || !this.#isQuietFor(absentMs, nowMs())) return;
     const silent = this.#kinds.passSilence();
-    log.warn("kinds are not answered", { source: name, kinds: silent });
+    log.warn("list of kinds not available", { source: name, kinds: silent });
     onProblems();
   }
 
@@ -231,13 +231,13 @@ interface ReadinessPolicy {
   readonly maxAgeMs: number | undefined;
 }
 
-/** Whether a source has sent all it was asked for, and if it is away since when and why. */
+/** The state of a source: synced once it has sent all it was asked for, and if it is away since when and why. */
 interface McpState {
   readonly isSynced: boolean;
   readonly away: { readonly sinceMs: number; readonly reason: string } | undefined;
 }
 
-/** How the state of a source counts for the readiness of the service. Undefined: nothing is to be said. */
+/** How the state of a source counts for the readiness of the service. Undefined: there is nothing to report. */
 function conditionOf(
   { isSynced, away }: McpState,
   { isRequired, maxAgeMs }: ReadinessPolicy,

@@ -37,7 +37,7 @@ export class McpTable {
     return [...this.#rows.values()].flatMap(({ problems }) => problems);
   }
 
-  /** What changes. Bytes that are the same as before are not looked at again. */
+  /** Returns the changes. Bytes that are the same as before are not decoded again. */
   put({ name, bytes }: ReceivedResource): readonly ConfigChange[] {
     const hash = createHash("sha256").update(bytes).digest("base64");
     const before = this.#rows.get(name);

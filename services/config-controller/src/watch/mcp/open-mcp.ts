@@ -58,7 +58,7 @@ function ownIdentity(settings: Settings, certificate: OwnCertificate) {
       try {
         await certificate.follow(take, stop);
       } catch (cause) {
-        // What was waiting when `stop` fired ends with its reason: that is no failure.
+        // Waits that were pending when `stop` fired end with its reason: that is no failure.
         if (!stop.aborted) throw cause;
       }
     },

@@ -1,6 +1,6 @@
 /**
- * Which of the kinds that a server was asked for it has sent, by type URL. Servers that know some kinds only tend not to answer
- * the others at all: after a while that counts as an answer too.
+ * Tracks the requested kinds that a server has sent, by type URL. Servers that support some kinds only tend not to answer the others at
+ * all: after a while that counts as an answer too.
  */
 export class ReceivedKinds {
   readonly #asked: ReadonlySet<string>;

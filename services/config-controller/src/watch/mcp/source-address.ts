@@ -15,7 +15,7 @@ export interface McpAddress {
   readonly address: string;
   /** Of kinds; empty: all. */
   readonly kinds: readonly string[];
-  /** Its MeshConfig is taken too, under what is said here. */
+  /** Its MeshConfig is taken too, below the one stated here. */
   readonly withMesh: boolean;
   readonly tls: TlsSettings;
   /** Optional: nothing waits for it. Required: the service is not ready before it has sent everything. */
@@ -39,7 +39,7 @@ export interface SourceFinding {
   readonly reason: string;
 }
 
-/** What SERVICE_REGISTRY stands for. */
+/** The kinds that SERVICE_REGISTRY stands for. */
 const registryKinds = ["ServiceEntry", "WorkloadEntry", "WorkloadGroup"];
 const modes = ["DISABLE", "SIMPLE", "MUTUAL", "ISTIO_MUTUAL"] as const;
 const parameters = ["required", "maxAge", "kinds", "mesh"];

@@ -14,7 +14,7 @@ const place = { namespace: "mesh", name: "istio", key: "mesh" };
 const map = (mesh: string) => ({ data: { mesh, other: "trustDomain: another" } });
 
 interface Layer {
-  /** What came, in order. */
+  /** The received documents, in order. */
   readonly documents: readonly object[];
   reasons(): readonly string[];
 }

@@ -42,7 +42,7 @@ export interface RemoteLayer extends DocumentLayer {
   setDocument(bytes: Uint8Array | undefined): void;
 }
 
-/** The MeshConfig that another control plane sends; everything said here counts more. `name` is the server's. */
+/** The MeshConfig that another control plane sends; every field stated here takes precedence. `name` is the server's. */
 export function remoteLayer(name: string, check: DocumentCheck, nowMs: () => number): RemoteLayer {
   const wakeup = new Wakeup();
   let pending: LayerVersion | undefined;

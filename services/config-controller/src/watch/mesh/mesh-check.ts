@@ -7,7 +7,7 @@ import { validateMeshConfig, validateMeshNetworks } from "@flotilla/validation";
 
 type Finding = { readonly field: string; readonly reason: string };
 
-/** Fields that nobody knows are passed over, as in Istio: a document may be meant for a newer version. */
+/** Unknown fields are ignored, as in Istio: a document may be meant for a newer version. */
 export function checkMeshDocument({ key, spec }: Config): readonly Finding[] {
   const isNetworks = key.kind === "MeshNetworks";
   const schema = isNetworks ? MeshNetworksSchema : MeshConfigSchema;

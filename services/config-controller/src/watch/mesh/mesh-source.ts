@@ -57,7 +57,8 @@ class MeshSource implements ConfigSource {
         if (item === "patience") isOver = true;
         else documents.set(item.index, item.version.document);
         const missing = layers.filter((_, index) => !documents.has(index));
-        // What is in force without it stays so: there is something to say once, and then when it is received.
+        // Without a missing layer the published document stays in force: one group reports that, and the next one follows when the layer is
+        // received.
         if (missing.length > 0 && (!isOver || hasBegun)) continue;
         if (item === "patience" && hasBegun) continue;
         const eventTimeMs = item === "patience" ? Date.now() : item.version.eventTimeMs;
@@ -79,7 +80,7 @@ class MeshSource implements ConfigSource {
     return [...this.#options.layers.flatMap((layer) => layer.problems()), ...this.#remarks];
   }
 
-  /** What the stream holds stays until every layer has been read: half of a MeshConfig is another mesh. */
+  /** The stream's document stays until every layer has been read: half of a MeshConfig is another mesh. */
   isIncomplete(key: ConfigKey): boolean {
     return this.#isIncomplete && configKeyText(key) === configKeyText(this.#options.key);
   }

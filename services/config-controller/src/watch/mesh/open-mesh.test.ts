@@ -1,4 +1,4 @@
-/** The mesh's documents as they are read at the start, and what is said of changes that come too late. */
+/** The mesh's documents as they are read at the start, and the reports of changes that come too late. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,9 +1,9 @@
 /**
- * The one place where messages become bytes and content becomes a version: builders hand over a schema and a message, whole or as parts
- * of a container. Whatever changes messages after they were built (patches of EnvoyFilters) stands between the two. A large container (a
- * route configuration, a name table) is a list of parts that are encoded once each; its bytes are joined when they are sent, its version
- * comes from those of its parts.
- * What generators keep so that equal work is done once: results by their inputs, and pairs of objects that stand for both.
+ * The one place where messages become bytes and content becomes a version: builders hand over a schema and a message, whole or as parts of
+ * a container. Changes to messages after they were built (patches of EnvoyFilters) are made between the two. A large container (a route
+ * configuration, a name table) is a list of parts that are encoded once each; its bytes are joined when they are sent, its version comes
+ * from those of its parts.
+ * Caches of generators, so that equal work is done once: results by their inputs, and pairs of objects that stand for both.
  */
 import { hash } from "node:crypto";
 import type { MessageShape } from "@bufbuild/protobuf";

@@ -38,7 +38,7 @@ test("equal sets of proxies in different namespaces are the identical one, befor
   assert.notEqual(setOf(core, shop, typeUrl.route, nameSet(["80"])).version, before.version);
 });
 
-test("what follows from a rule is computed once for all namespaces that follow it", () => {
+test("the result of a rule is computed once for all namespaces under it", () => {
   const trafficPolicy = { outlierDetection: { consecutive5xxErrors: 3 } };
   const rules = hosts.map((host) => aConfig("DestinationRule", "mesh", host, { host, trafficPolicy }));
   const core = aMesh(...hosts.map(external), ...rules);

@@ -39,7 +39,7 @@ export interface Generator {
   readonly resource: ViewQuery<string, EncodedResource | undefined>;
 }
 
-/** What a name means to a view, where that is all that depends on who asks; `name` is the resource's. */
+/** The meaning of a name to a view, where the result depends on nothing else of the client; `name` is the resource's. */
 export interface Target {
   readonly name: string;
 }

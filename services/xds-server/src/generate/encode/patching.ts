@@ -1,6 +1,6 @@
 /**
- * Where a resource's message is changed after it was built and before it is encoded. What changes it is one object for equal changes:
- * equal inputs under the identical changes are built, changed and encoded once, for all views.
+ * Changes a resource's message after it was built and before it is encoded. Equal changes are one object: equal inputs under the identical
+ * changes are built, changed and encoded once, for all views.
  */
 import type { MessageShape } from "@bufbuild/protobuf";
 import type { Finding } from "@flotilla/incremental";

@@ -44,7 +44,7 @@ interface ExtensionConfigInputs {
   readonly pullSecret: string | undefined;
 }
 
-/** Extensions that do not hold for the proxy are left out, whoever asks for their names. */
+/** Extensions that do not hold for the proxy are left out, even if a client asks for their names. */
 export const extensionConfigs = createGenerator<ExtensionConfigInputs, TypedExtensionConfig>({
   typeUrl: typeUrl.extensionConfig,
   schema: TypedExtensionConfigSchema,

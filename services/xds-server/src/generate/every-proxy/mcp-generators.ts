@@ -89,12 +89,12 @@ function envelopeOf({ key, labels, annotations, creationTimeMs, spec }: Config<M
   return create(ResourceSchema, { metadata, body });
 }
 
-/** What can be asked for is up to clients: no more than this many are remembered. */
+/** Clients choose the kinds that they ask for: no more than this many are remembered. */
 const maxKinds = 200;
 const form = /^[\w.-]+\/v[\w.-]+\/\w+$/;
 
 /**
- * A generator of nothing for a type of the form `group/version/Kind`, for kinds that this control plane does not know: istiod counts a
+ * A generator of nothing for a type of the form `group/version/Kind`, for kinds that this control plane does not support: istiod counts a
  * source as synced only when every kind that it asked for was answered (nacos#5301).
  */
 export function unknownKinds(): (typeUrl: string) => Generator | undefined {

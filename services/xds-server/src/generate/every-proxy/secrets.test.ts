@@ -197,7 +197,7 @@ describe("layouts of Secrets", () => {
   });
 });
 
-describe("what is asked for in vain", () => {
+describe("unknown or forbidden secrets", () => {
   for (const [what, data, ask, message] of [
     ["a Secret that does not exist", {}, "kubernetes://none", /Secret\/shop\/none .*there are no certificate and key/],
     ["roots that do not exist", {}, "kubernetes://s-cacert", /Secret\/shop\/s-cacert .*there are no roots/],

@@ -101,7 +101,7 @@ function dataOf(
 ): Readonly<Record<string, string>> | undefined {
   const config = view.config<JsonObject>(kind, namespace, name);
   if (config === undefined) return undefined;
-  // What is not of its form is as if it were not there.
+  // Entries of another form count as absent.
   const isText = kind === "Secret" ? isBase64 : (value: unknown) => typeof value === "string";
   const entries = Object.entries((config.spec["data"] ?? {}) as Readonly<Record<string, unknown>>);
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => isText(entry[1])));

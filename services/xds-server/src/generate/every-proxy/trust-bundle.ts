@@ -1,7 +1,7 @@
 /**
- * PCDS: the roots that the mesh trusts, as ca publishes them. pilot-agent asks for it (PROXY_CONFIG_XDS_AGENT) and hands the roots
- * to its Envoy, so a proxy trusts a new root long before its certificate is renewed.
- * differs: istiod sends it with ISTIO_MULTIROOT_MESH only; whoever asks gets it here, as a rotation counts on it.
+ * PCDS: the roots that the mesh trusts, as ca publishes them. pilot-agent asks for it (PROXY_CONFIG_XDS_AGENT) and hands the roots to its
+ * Envoy, so a proxy trusts a new root long before its certificate is renewed.
+ * differs: istiod sends it with ISTIO_MULTIROOT_MESH only; here every client that asks gets it, as a rotation counts on it.
  */
 import type { TrustBundleSpec } from "@flotilla/auth";
 import { create, typeUrl } from "@flotilla/proto";

@@ -1,6 +1,6 @@
 /**
- * What carries out AuthorizationPolicies in a gRPC server: RBAC filters that deny, then one that allows. gRPC knows no other actions:
- * CUSTOM and AUDIT policies have no effect there, and dry-run policies are enforced, as with istiod.
+ * Filters that carry out AuthorizationPolicies in a gRPC server: RBAC filters that deny, then one that allows. gRPC supports no other
+ * actions: CUSTOM and AUDIT policies have no effect there, and dry-run policies are enforced, as with istiod.
  */
 import { type Config, compareText } from "@flotilla/model";
 import { create, pack } from "@flotilla/proto";

@@ -1,6 +1,6 @@
 /**
- * CDS of gRPC programs without a proxy, which ask for the clusters that their routes name. They get only what gRPC makes use of.
- * Mutual TLS is left to rules that ask for it: a client does not say whether its credentials can do it.
+ * CDS of gRPC programs without a proxy, which ask for the clusters that their routes name. They get only the fields that gRPC uses. Mutual
+ * TLS is left to rules that ask for it: a client does not report whether its credentials support it.
  */
 import { type Config, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";

@@ -1,7 +1,7 @@
 /**
- * The names of listeners that gRPC programs ask for: `host:port` of an `xds:///` target, or a server's own address under a prefix. What
- * is served follows istiod: ports are collected by host, so `web:80` and `web.shop.svc.cluster.local:81` together stand for both names
- * with both ports. A host without a port stands for all of its ports. Source: scenario grpc/routing.
+ * The names of listeners that gRPC programs ask for: `host:port` of an `xds:///` target, or a server's own address under a prefix. The
+ * answers follow istiod: ports are collected by host, so `web:80` and `web.shop.svc.cluster.local:81` together stand for both names with
+ * both ports. A host without a port stands for all of its ports. Source: scenario grpc/routing.
  */
 import type { Service, ServicePort } from "@flotilla/model";
 import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";

@@ -10,7 +10,7 @@ const web = aService("web", "shop", { ports: [aPort("grpc", 80, "GRPC"), aPort("
 const aProgram = (labels: Readonly<Record<string, string>> = {}) =>
   aSidecar("shop", { GENERATOR: "grpc", LABELS: { app: "web", ...labels } });
 
-/** What a program gets that asks for listeners by these names; without names, all there are. */
+/** The listeners that a program gets for these names; without names, all there are. */
 function listeners(core: Core, asked: readonly string[] | undefined, program = aProgram()) {
   const set = core.resources(core.subjectOf(program), typeUrl.listener, asked && nameSet(asked));
   return new Map([...(set?.byName ?? [])].map(([name, { bytes }]) => [name, bytesToJson(typeUrl.listener, bytes)]));

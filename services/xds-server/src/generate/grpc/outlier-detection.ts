@@ -9,7 +9,7 @@ import {
 } from "@flotilla/proto/envoy/config/cluster/v3/outlier_detection_pb";
 import type { OutlierDetection } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 
-/** What a rule means that gives no number of errors. */
+/** The default of a rule that gives no number of errors. */
 const defaultErrors = 5;
 /** The only endpoint is not ejected: nobody could answer then. */
 const minimumHosts = 2;

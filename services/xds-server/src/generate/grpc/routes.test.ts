@@ -74,7 +74,7 @@ function vs(hosts: string[]): JsonObject {
   return { hosts, http: [{ route: [{ destination: { host: "v2.example" } }] }] };
 }
 
-test("what names no host and port has no route configuration", () => {
+test("a name without host and port has no route configuration", () => {
   for (const name of ["80", "http_proxy", "outbound|0||web", "outbound|80||"])
     assert.equal(hostsOf([aService("web", "shop")], name), undefined, name);
 });

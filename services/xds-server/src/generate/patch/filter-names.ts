@@ -35,7 +35,7 @@ const presentNames: ReadonlyMap<string, string> = new Map(
   [...formerNames].map(([present, former]) => [former, present]),
 );
 
-/** Whether a match by name means a filter. */
+/** True where a match by name means a filter. */
 export function namesFilter(wanted: string, name: string): boolean {
   return wanted === name || wanted === formerNames.get(name);
 }

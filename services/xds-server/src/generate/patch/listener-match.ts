@@ -1,4 +1,4 @@
-/** Which listeners, filter chains and filters the patch of an EnvoyFilter is for. */
+/** Selects the listeners, filter chains and filters that the patch of an EnvoyFilter is for. */
 import type { FilterChain } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { EnvoyFilter_ListenerMatch as ListenerMatch } from "@flotilla/proto/networking/v1alpha3/envoy_filter_pb";

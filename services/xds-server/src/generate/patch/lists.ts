@@ -5,7 +5,7 @@ export interface ListChange<Item> {
   readonly operation: Operation;
   /** A fresh copy for each place it is put to. */
   readonly value: () => Item;
-  /** Which items are meant; undefined where the patch names none. */
+  /** Selects the items that are meant; undefined where the patch names none. */
   readonly isMeant: ((item: Item) => boolean) | undefined;
 }
 

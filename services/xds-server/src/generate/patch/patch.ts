@@ -52,7 +52,7 @@ export interface Patch<Value extends Message = Message> {
   readonly value: Value | undefined;
 }
 
-/** What is wrong with a patch, or prevents its use on a resource. */
+/** A fault in a patch, or a reason that prevents its use on a resource. */
 export interface PatchProblem {
   readonly object: string;
   readonly index: number;

@@ -1,4 +1,4 @@
-/** Which route configurations, virtual hosts and routes the patch of an EnvoyFilter is for. */
+/** Selects the route configurations, virtual hosts and routes that the patch of an EnvoyFilter is for. */
 import type { Route, VirtualHost } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import {
   EnvoyFilter_RouteConfigurationMatch_RouteMatch_Action as Action,

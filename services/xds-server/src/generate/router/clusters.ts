@@ -63,7 +63,7 @@ function clustersOf(chain: RouterChain): readonly string[] {
   return typeof chain.clusters === "string" ? [chain.clusters] : chain.clusters.map(({ name }) => name);
 }
 
-/** Whether the router is a gateway between networks. */
+/** True where the router is a gateway between networks. */
 const passesCallersTls = query<boolean>("passes-callers-tls", (view) =>
   [...view.read(mergedGateways).listeners.values()].some(({ servers }) =>
     servers.some(({ server }) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH),

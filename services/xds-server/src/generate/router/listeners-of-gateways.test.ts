@@ -1,4 +1,7 @@
-/** What a Gateway of the Gateway API asks for that no Gateway of Istio's API can: 421 for misdirected requests, a certificate towards back ends. */
+/**
+ * Features of a Gateway of the Gateway API that no Gateway of Istio's API has: 421 for misdirected requests, a certificate towards back
+ * ends.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Config } from "@flotilla/model";

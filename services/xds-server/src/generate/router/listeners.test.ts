@@ -159,7 +159,7 @@ test("a router without a Gateway has no listeners, an unprivileged one none belo
   assert.deepEqual(namesOf(core, unprivileged, typeUrl.listener), all.slice(1));
 });
 
-test("what lies before a router decides about PROXY protocol, trusted hops and client certificates", () => {
+test("the topology before a router decides about PROXY protocol, trusted hops and client certificates", () => {
   const core = aMesh(gateway(server(443, "HTTPS", ["a.example"], tls("SIMPLE"))));
   const topology = { numTrustedProxies: 2, forwardClientCertDetails: "FORWARD_ONLY", proxyProtocol: {} };
   const proxy = aRouter("istio-system", { PROXY_CONFIG: { gatewayTopology: topology } });

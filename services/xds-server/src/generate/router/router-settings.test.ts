@@ -1,4 +1,4 @@
-/** Which listeners and clusters a gateway has by its node and by settings of the control plane, and single fields of them. */
+/** Listeners and clusters of a gateway by its node and by settings of the control plane, and single fields of them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { KubeObject } from "@flotilla/model";

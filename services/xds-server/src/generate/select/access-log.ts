@@ -1,4 +1,4 @@
-/** Access logs of a proxy: as Telemetry says, else the mesh's own file. */
+/** Access logs of a proxy: as Telemetry states, else the mesh's own file. */
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type AccessLog,

@@ -1,4 +1,4 @@
-/** What carries out a workload's policies, on requests and on connections. */
+/** Filters that carry out a workload's policies, on requests and on connections. */
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { authorizationPolicies, authorizationPoliciesByNamespace } from "../../snapshot/scope/authn.ts";
@@ -49,7 +49,7 @@ function filtersOf(view: View, subject: PolicySubject, callersBy: CallersBy): Au
   const provider = customProvider(policies);
   const asked = provider === undefined ? undefined : authorizer(view, provider);
   const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked, callersBy };
-  // Policies may ask for what a token says.
+  // Policies may have conditions on the claims of a token.
   const http = authorizationHttpFilters(inputs, jwtFilters(view, subject));
   return { http, network: authorizationNetworkFilters(inputs) };
 }

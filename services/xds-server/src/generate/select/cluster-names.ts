@@ -1,4 +1,4 @@
-/** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
+/** Selects a proxy's outbound clusters: one a port of each service in scope, one more a subset. */
 import { clusterName, type Service, sniName } from "@flotilla/model";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { routedServices } from "../../snapshot/scope/routed-services.ts";

@@ -1,4 +1,4 @@
-/** What the name of an outbound cluster means to a proxy, and what decides about the mesh's own TLS towards its service. */
+/** Resolves the name of an outbound cluster for a proxy, and the inputs that decide the mesh's own TLS towards its service. */
 import { isPoolService } from "@flotilla/gateway-api";
 import {
   type ClusterName,
@@ -32,11 +32,11 @@ export interface ClusterTarget {
   readonly rule: Config<DestinationRule> | undefined;
   /** Of a gateway between networks: the caller's own TLS is passed on to an endpoint that ends it. */
   readonly passesTls: boolean;
-  /** What a waypoint carries to a service behind it. */
+  /** The layer that a waypoint carries to a service behind it. */
   readonly layer?: Layer;
 }
 
-/** By service, rule and name, so that whoever means the same finds the identical target. */
+/** By service, rule and name, so that equal lookups find the identical target. */
 const targets = new WeakMap<Service, WeakMap<object, Map<string, ClusterTarget>>>();
 const noRule = {};
 
@@ -68,7 +68,7 @@ function datagramPort({ proxy }: View, { ports }: Service, wanted: number): Serv
   return ports.find(({ number, protocol }) => number === wanted && protocol === "UDP");
 }
 
-/** What a cluster's name means to the proxy; undefined when it has no such cluster. */
+/** Resolves a cluster's name for the proxy; undefined when it has no such cluster. */
 export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
   return view.read(namedTarget, name);
 }
@@ -100,8 +100,8 @@ export function isByDns({ resolution }: Service): boolean {
 }
 
 /**
- * Automatic mutual TLS, where no rule says otherwise. With the caller's original destination the choice cannot be made by
- * endpoint: all of them have to take it. So it is for headless services even when their endpoints are known.
+ * Automatic mutual TLS, where no rule states otherwise. With the caller's original destination the choice cannot be made by endpoint: all
+ * of them have to take it. So it is for headless services even when their endpoints are known.
  */
 export function automaticTlsMode(
   view: View,
@@ -135,7 +135,7 @@ const everyEndpointTakesTls = query<boolean, TextOf<typeof portText>>("every-end
   return endpoints.length > 0 && endpoints.every(({ tlsMode }) => tlsMode === "istio");
 });
 
-/** Who may stand behind a service: what it declares and the identities of its endpoints. */
+/** Identities that may stand behind a service: those it declares and those of its endpoints. */
 export function upstreamIdentities(view: View, service: Service): readonly string[] {
   const found = view.read(endpointIdentities, serviceText.write(service));
   // Of several ServiceEntries for a host the youngest speaks for all. Source: scenario serviceentry/sans-and-overlap.

@@ -1,4 +1,4 @@
-/** What all clusters of a proxy have in common: settings of the control plane and of the mesh, decided once a view. */
+/** The fields that all clusters of a proxy have in common: settings of the control plane and of the mesh, decided once a view. */
 
 import { query } from "../../snapshot/view.ts";
 import type { ClusterTraits } from "../envoy/clusters/outbound-inputs.ts";

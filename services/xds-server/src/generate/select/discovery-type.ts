@@ -5,8 +5,8 @@ import { type ClusterTarget, isByDns } from "./cluster-target.ts";
 import { clusterPolicy, trafficPolicyOf } from "./traffic-policy.ts";
 
 /**
- * Where the connection was going; subsets follow the whole service in this, whatever their own policy says. Callers of a router
- * were going to the router itself.
+ * True where calls go to the connection's original destination; subsets follow the whole service in this, whatever their own policy states.
+ * For callers of a router that destination was the router itself.
  */
 export function followsOriginalDestination(view: View, target: ClusterTarget): boolean {
   const { service, port, subset, rule } = target;

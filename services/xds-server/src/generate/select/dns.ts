@@ -3,13 +3,13 @@ import type { IpMode } from "@flotilla/model";
 import { query, type View } from "../../snapshot/view.ts";
 import type { DnsCache } from "../envoy/clusters/dns-cache.ts";
 
-/** Proxies of two families resolve names to both only where the control plane knows of dual stack. */
+/** Proxies of two families resolve names to both only where the control plane supports dual stack. */
 export function resolvedFamilies(view: View): IpMode {
   const { ipMode } = view.proxy;
   return ipMode === "dual" && !view.feature("dualStack") ? "ipv4" : ipMode;
 }
 
-/** For names of no service: by the agent where it captures DNS, so that it answers what the mesh knows. */
+/** For names of no service: by the agent where it captures DNS, so that its answers include the mesh's names. */
 export const unknownHostsDnsCache = query<DnsCache>("unknown-hosts-dns-cache", (view) => {
   const { proxy } = view;
   const captures = proxy.metadataFlag("DNS_CAPTURE");

@@ -1,4 +1,4 @@
-/** What HBONE tunnels of a proxy have in common. */
+/** The fields that HBONE tunnels of a proxy have in common. */
 import type { Cluster } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -37,13 +37,13 @@ function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
   };
 }
 
-/** Envoys of Istio before 1.30 and stock ones know their own kind of text only. */
+/** Envoys of Istio before 1.30 and stock ones support their own kind of text only. */
 export function textFactory({ proxy }: View): string {
   const isKnown = proxy.isAtLeast(1, 30) && proxy.supports(istioExtensions.httpPeerMetadata);
   return isKnown ? "istio.hashable_string" : "envoy.string";
 }
 
-/** Tunnels say who calls; only Envoys with Istio's extensions know how. */
+/** Tunnels name the caller; only Envoys with Istio's extensions support it. */
 export function carriesBaggage(view: View): boolean {
   const isKnown = view.proxy.supports(istioExtensions.httpPeerMetadata);
   return isKnown && view.feature("ambient") && view.feature("ambientBaggage");

@@ -17,7 +17,7 @@ interface Source {
 
 interface Fetching {
   readonly mode?: string;
-  /** What the control plane has of the source. */
+  /** The control plane's fetched keys of the source. */
   readonly fetched?: Partial<IssuerKeysSpec>;
 }
 

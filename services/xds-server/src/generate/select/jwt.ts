@@ -15,7 +15,7 @@ export function jwtFilters(view: View, subject: PolicySubject): readonly HttpFil
 }
 
 /**
- * The keys that the control plane fetched; where PILOT_JWT_ENABLE_REMOTE_JWKS says so, and where the control plane cannot reach a
+ * The keys that the control plane fetched; where PILOT_JWT_ENABLE_REMOTE_JWKS is set for it, and where the control plane cannot reach a
  * service of the mesh, the proxy fetches them itself. Without any keys every token is refused.
  */
 function keySource(view: View, { rule, object }: TokenRule): KeySource {

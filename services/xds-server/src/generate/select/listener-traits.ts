@@ -1,4 +1,4 @@
-/** What all listeners of a proxy have in common, decided once a view. */
+/** The fields that all listeners of a proxy have in common, decided once a view. */
 import { fromJson, type JsonValue } from "@flotilla/proto";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
@@ -111,7 +111,7 @@ const requestIds = query("request-ids", (view) => ({
   outbound: samplesByRequestId(view, telemetryScope("outbound")),
 }));
 
-/** Where nothing is traced, Envoy's own default, whatever Telemetry says. */
+/** Where nothing is traced, Envoy's own default, whatever Telemetry states. */
 export function samplesByRequestId(view: View, scope: TelemetryScope): boolean {
   return view.read(tracingTraits, scope)?.samplesByRequestId ?? true;
 }
@@ -153,7 +153,7 @@ const proxyTracing = query<ProxyTracing | undefined>("proxy-tracing", ({ mesh, p
   return fromJson(ProxyTracingSchema, own.value as JsonValue, { ignoreUnknownFields: true });
 });
 
-/** What nobody says is the setting's; what makes no sense is 1. */
+/** The setting applies where no object states a value; an invalid value counts as 1. */
 function samplingPercent(view: View, own: ProxyTracing | undefined): number {
   const percent = Number(own?.sampling || view.feature("traceSamplingPercent"));
   return percent >= 0 && percent <= 100 ? percent : 1;

@@ -111,7 +111,7 @@ function tunnelUse(view: View, { layer, passesTls }: ClusterTarget): EndpointInp
 /** Gateways between networks lead to their own network only. */
 const networkView = query<string>("network-view", (view) => view.proxy.metadataText("REQUESTED_NETWORK_VIEW"));
 
-/** Whether any endpoint stands for the target, ready or not. */
+/** True where any endpoint stands for the target, ready or not. */
 export function hasEndpoint(view: View, { service, port, subset, rule }: ClusterTarget): boolean {
   const labels = subsetLabels(rule, subset);
   return [...view.endpoints(service).values()]
@@ -120,7 +120,7 @@ export function hasEndpoint(view: View, { service, port, subset, rule }: Cluster
 }
 
 /**
- * Whether endpoints that are not ready are sent, as istiod does it: always when the switch or a traffic distribution asks for it;
+ * True where endpoints that are not ready are sent, as istiod does it: always when the switch or a traffic distribution asks for it;
  * otherwise not where Envoy may call any endpoint once too few are healthy.
  */
 function sendsUnhealthy(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
@@ -139,7 +139,7 @@ function meshTls(view: View, target: ClusterTarget) {
   return { takesMeshTls: true, peers: view.read(namespaceMutualTls, service.namespace) };
 }
 
-/** What a rule says of TLS for a port; here settings for a port that say nothing of it leave what is said for all. */
+/** A rule's TLS mode for a port; here settings for a port without a TLS mode leave the one for all ports. */
 function statedTlsMode({ rule, port, subset }: ClusterTarget): TlsMode | undefined {
   const ofSubset = subset === "" ? undefined : rule?.spec.subsets.find(({ name }) => name === subset)?.trafficPolicy;
   const modes = [ofSubset, rule?.spec.trafficPolicy].map((policy) => {
@@ -189,7 +189,7 @@ interface IngressWaypoint {
   /** Its own, whose endpoints are called. */
   readonly service: Service;
   readonly portName: string;
-  /** What the tunnels are for. */
+  /** The destination of the tunnels. */
   readonly destination: string;
 }
 

@@ -1,4 +1,4 @@
-/** Which locality settings hold for a cluster: of its traffic policy, of its service, or of the mesh. */
+/** Selects the locality settings that hold for a cluster: of its traffic policy, of its service, or of the mesh. */
 
 import type { Service } from "@flotilla/model";
 import { ownValue } from "@flotilla/model";

@@ -64,7 +64,7 @@ function withService<Provider extends { readonly service: string; readonly port:
   return service && logOf(provider, service);
 }
 
-/** What filters leave behind of the workloads on both ends. */
+/** Filter state that filters set for the workloads on both ends. */
 const peers = ["upstream_peer", "downstream_peer"];
 const wasmPeers = ["wasm.upstream_peer", "wasm.upstream_peer_id", "wasm.downstream_peer", "wasm.downstream_peer_id"];
 

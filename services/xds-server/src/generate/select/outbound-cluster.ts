@@ -1,4 +1,4 @@
-/** What the cluster of one port, or subset, of a service in scope is made of. */
+/** Selects the parts of the cluster of one port, or subset, of a service in scope. */
 import { isPoolService, parentsAnnotation } from "@flotilla/gateway-api";
 import { isUnsupported, type Service } from "@flotilla/model";
 import { MeshConfig_H2UpgradePolicy as MeshUpgrade } from "@flotilla/proto/mesh/v1alpha1/config_pb";
@@ -60,7 +60,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     layer,
     isAmbient: layer === "" && isAmbient(view, service),
     traits,
-    // Names that are resolved as requests come are whoever answers to them. Source: istiod asked.
+    // Names that are resolved as requests come have no known identities. Source: istiod asked.
     subjectAltNames: isDynamic ? "" : upstreamIdentities(view, service).join("\n"),
     files: clientFiles(view, service),
     keepsSessions: keepsSessions(view, service.labels),
@@ -75,7 +75,7 @@ function hboneUse(view: View, { layer, passesTls }: ClusterTarget): OutboundClus
   return !passesTls && opensTunnels(view) ? "by-endpoint" : "off";
 }
 
-/** Workloads whose tunnels end before a sidecar could read what callers say of themselves. */
+/** Workloads whose tunnels end before a sidecar could read the metadata that callers send. */
 function isAmbient(view: View, service: Service): boolean {
   if (!view.feature("ambient")) return false;
   const endpoints = [...view.endpoints(service).values()].flat();

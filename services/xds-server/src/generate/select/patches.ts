@@ -1,5 +1,5 @@
 /**
- * Which patches of EnvoyFilters hold for a proxy. Equal sets of patches are the identical one: proxies that match alike share
+ * Selects the patches of EnvoyFilters that hold for a proxy. Equal sets of patches are the identical one: proxies that match alike share
  * what is made of them, and a change of one patch reaches nothing but the resources whose set differs then.
  */
 import type { Finding } from "@flotilla/incremental";
@@ -52,7 +52,7 @@ interface HeldPatch {
   readonly pattern: ProxyPattern | undefined;
 }
 
-/** Read once for each object, whoever it is for. */
+/** Read once for each object, for all proxies. */
 const filterPatches = query<readonly HeldPatch[], Config<EnvoyFilter>>("filter-patches", (view, { key, spec }) => {
   const { patches, problems } = readPatches(configKeyText(key), spec, contentHash);
   for (const problem of problems) view.report(findingOf(problem));

@@ -52,7 +52,7 @@ describe("patches of EnvoyFilters", () => {
     assert.equal(cluster(core, other, named(1))?.connectTimeout?.seconds, 10n);
   });
 
-  it("are applied once for all proxies that match alike, whoever they are", () => {
+  it("are applied once for all proxies that match alike", () => {
     const core = aMesh(...services, filter("f", [timeout(1, 7), hostTimeout(1, 5)], {}, "istio-system"));
     const [one, two] = [aSidecar("shop"), aSidecar("shop", { LABELS: { app: "other" } }, "10.0.0.2")];
     for (const [type, names] of [[typeUrl.cluster], [typeUrl.route, ["80"]]] as const) {

@@ -1,4 +1,4 @@
-/** Whether requests to a service stay with their endpoint, which then gets them while it drains, too: as its labels ask for. */
+/** True where requests to a service stay with their endpoint, which then gets them while it drains, too: as its labels ask for. */
 import { type Labels, ownValue } from "@flotilla/model";
 import type { Any } from "@flotilla/proto";
 import type { StatefulSession } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";

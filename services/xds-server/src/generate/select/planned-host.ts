@@ -19,7 +19,7 @@ export interface PlannedHost {
   readonly virtualService: VirtualServiceName | undefined;
 }
 
-/** What `encodedVirtualHost` needs to know of a host. */
+/** The inputs of `encodedVirtualHost` for a host. */
 export interface HostPlan {
   readonly hostname: string;
   readonly port: number;
@@ -32,7 +32,7 @@ export interface HostPlan {
   /** Stands for the caller's DNS domain, as far as it matters for the short names of this host. */
   readonly proxyDomain: string;
   readonly aliases: readonly string[];
-  /** Whether backends learn how often a request was tried. */
+  /** True where requests to backends carry the attempt count. */
   readonly countsAttempts: boolean;
   /** Domains that other hosts have. */
   readonly withoutDomains: readonly string[];

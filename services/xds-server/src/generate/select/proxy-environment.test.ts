@@ -96,7 +96,7 @@ describe("a port of a Sidecar's own", () => {
   });
 });
 
-describe("what becomes of requests for unknown hosts", () => {
+describe("requests for unknown hosts", () => {
   const cases: readonly (readonly [string, JsonObject, string])[] = [
     ["they pass", { outboundTrafficPolicy: { mode: "ALLOW_ANY" } }, "allow_any"],
     ["they are refused", { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } }, "block_all"],

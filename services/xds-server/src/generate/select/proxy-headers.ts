@@ -11,7 +11,7 @@ export const proxyHeaders = query<ProxyConfig_ProxyHeaders | undefined>("proxy-h
   return fromJson(ProxyConfig_ProxyHeadersSchema, own.value as JsonValue, { ignoreUnknownFields: true });
 });
 
-/** Whether the proxy sends backends how often it has tried a request, by the same rule. Source: scenario telemetry/proxy-config. */
+/** True where the proxy sends backends the attempt count of a request, by the same rule. Source: scenario telemetry/proxy-config. */
 export const addsAttemptCount = query<boolean>("adds-attempt-count", (view) => {
   const own = view.proxy.proxyConfig("proxyHeaders.attemptCount.disabled");
   const disabled = own === undefined ? view.mesh.defaultConfig?.proxyHeaders?.attemptCount?.disabled : own.value;

@@ -78,7 +78,7 @@ export class RouteChanges implements ContainerChanges {
   }
 }
 
-/** What became of virtual hosts under a set of patches. */
+/** Virtual hosts after a set of patches. */
 class ChangedHosts {
   readonly #patches: readonly Patch[];
   readonly #changed = new WeakMap<Encoded, { readonly part: Encoded | undefined }>();

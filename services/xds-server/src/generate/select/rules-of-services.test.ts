@@ -1,4 +1,4 @@
-/** Which DestinationRule a service has for a caller, and how its hash spreads the routes' requests. */
+/** Selection of a service's DestinationRule for a caller, and how its hash spreads the routes' requests. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type JsonObject, typeUrl } from "@flotilla/proto";

@@ -1,4 +1,4 @@
-/** What DestinationRules say of TCP connections to a destination, as far as its listener carries it out. */
+/** Settings of DestinationRules for TCP connections to a destination, as far as its listener carries them out. */
 import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
@@ -24,7 +24,7 @@ export function tcpPolicy(view: View, { host, subset }: TcpDestination): TcpPoli
   const rule = service === undefined ? undefined : destinationRuleOf(view, service)?.spec;
   if (rule === undefined) return {};
   const policy = policyOf(rule, subset);
-  // Times are the rule's own, whatever its subsets say.
+  // Times are the rule's own, whatever its subsets state.
   const pool = rule.trafficPolicy?.connectionPool?.tcp;
   const tunnel = policy("tunnel");
   const balancer = policy("loadBalancer")?.lbPolicy;

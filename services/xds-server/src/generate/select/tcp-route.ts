@@ -62,7 +62,7 @@ export function outboundStatName(
   { host, subset }: TcpDestination,
 ): string {
   const service = port.service ?? visibleService(view, host);
-  // A listener does not know its ports by name.
+  // A listener does not have its ports' names.
   const number = { number: port.number, name: "" };
   return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port: number });
 }

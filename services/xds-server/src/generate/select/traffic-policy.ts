@@ -10,7 +10,7 @@ import {
 import { query, type View } from "../../snapshot/view.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 
-/** What holds for a target: its rule's policy, completed by the mesh's. The identical one as long as the rule is. */
+/** The policy that holds for a target: its rule's, completed by the mesh's. The identical one as long as the rule is. */
 export function clusterPolicy(view: View, target: ClusterTarget): TrafficPolicy | undefined {
   return target.rule === undefined ? view.read(meshPolicy) : view.read(policyOfTarget, target);
 }
@@ -25,12 +25,12 @@ const meshPolicy = query<TrafficPolicy | undefined>("mesh-traffic-policy", (view
   withDefaults(view.mesh.defaultTrafficPolicy, undefined),
 );
 
-/** What bounds connections that no rule speaks of. */
+/** The limits of connections that no rule covers. */
 export function meshPool({ mesh }: View): ConnectionPoolSettings | undefined {
   return mesh.defaultTrafficPolicy?.connectionPool;
 }
 
-/** `defaultTrafficPolicy` of MeshConfig stands in for what a policy does not say. */
+/** `defaultTrafficPolicy` of MeshConfig stands in for the fields that a policy lacks. */
 export function withDefaults(
   defaults: DefaultPolicy | undefined,
   policy: TrafficPolicy | undefined,
@@ -50,7 +50,7 @@ export function trafficPolicyOf(rule: DestinationRule, port: number, subset: str
   return subsetPolicy(policyOfPort(rule.trafficPolicy, port), own, port);
 }
 
-/** What settings for a port do not name is Envoy's default, whatever the rule says for other ports. */
+/** Fields that the settings for a port lack take Envoy's default, whatever the rule states for other ports. */
 function policyOfPort(policy: TrafficPolicy | undefined, port: number): TrafficPolicy | undefined {
   const settings = policy?.portLevelSettings.find((one) => one.port?.number === port);
   if (settings === undefined) return policy;
@@ -63,7 +63,7 @@ function policyOfPort(policy: TrafficPolicy | undefined, port: number): TrafficP
   });
 }
 
-/** A subset's settings over the rule's; its settings for a port leave only what ports cannot say. */
+/** A subset's settings over the rule's; its settings for a port leave only the fields that ports cannot have. */
 function subsetPolicy(
   rule: TrafficPolicy | undefined,
   subset: TrafficPolicy | undefined,

@@ -24,7 +24,7 @@ describe("the name of a waypoint's cluster", () => {
     it(`is not ${name}`, () => assert.equal(parseVipCluster(name), undefined));
 });
 
-describe("what a port carries", () => {
+describe("protocols of a port", () => {
   it("follows from its protocol, and is both where it has none", () => {
     const protocols = ["HTTP", "GRPC", "TCP", "HTTPS", "UDP", "Unsupported"] as const;
     assert.deepEqual(protocols.map(layersOf), [["http"], ["http"], ["tcp"], ["tcp"], [], ["tcp", "http"]]);

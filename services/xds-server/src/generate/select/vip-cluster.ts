@@ -1,7 +1,7 @@
 /** Names of the clusters from a waypoint to the services behind it: `inbound-vip|80|http/v1|host`. */
 import { type ClusterName, clusterName, isHttp, isUnsupported, type Protocol, parseClusterName } from "@flotilla/model";
 
-/** What is carried: requests, or connections as they are. */
+/** The layer that is carried: requests, or connections as they are. */
 export type Layer = "http" | "tcp";
 
 export interface VipCluster {

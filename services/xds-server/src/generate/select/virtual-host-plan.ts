@@ -1,6 +1,6 @@
 /**
- * Which virtual hosts a route configuration of a sidecar has: one for each service and for each other host of a
- * VirtualService, with the domains that are left to it. Names and reach only, no routes: those change more often.
+ * Virtual hosts of a sidecar's route configuration: one for each service and for each other host of a VirtualService, with the domains that
+ * are left to it. Names and reach only, no routes: those change more often.
  */
 import {
   compareText,

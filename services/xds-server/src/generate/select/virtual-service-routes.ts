@@ -59,7 +59,7 @@ interface RouteListPlace {
   readonly listenPort: number;
   readonly gateway: string;
   readonly arrival: Arrival;
-  /** What destinations mean where that isn't what they mean to every proxy. */
+  /** The resolution of destinations where it differs from that of every proxy. */
   readonly destinations?: {
     readonly serviceOf: (host: string) => DestinationService | undefined;
     readonly clusterOf: (port: number, subset: string, hostname: string) => string;
@@ -146,7 +146,7 @@ export function routesKey(
   return routesText.write({ name, port, gateway, arrival });
 }
 
-/** Whether a VirtualService has any route for the proxy on a port. Delegates decide about matches of their own. */
+/** True where a VirtualService has any route for the proxy on a port. Delegates decide about matches of their own. */
 export function concernsProxy(view: View, head: VirtualServiceHead, port: number, gateway: string): boolean {
   if (head.hasDelegates) {
     const { ahead, last } = view.read(encodedVirtualServiceRoutes, routesKey(head.name, port, gateway));
@@ -210,7 +210,7 @@ function destinationSession(view: View, host: string, place: RoutesPlace): Any |
   return service === undefined || isOnPort !== true ? undefined : sessionConfig(view, service.labels);
 }
 
-/** What holds for requests to a destination, if its DestinationRule hashes them. */
+/** The hash settings for requests to a destination, if its DestinationRule hashes them. */
 export function consistentHashFor(
   view: View,
   { host, subset, port }: Destination,

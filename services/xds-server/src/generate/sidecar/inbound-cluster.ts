@@ -38,7 +38,7 @@ export interface InboundClusterInputs {
   /** Path of the DestinationRule of the workload's service, which bounds connections on this side too. */
   readonly rule: string | undefined;
   readonly services: readonly ServiceLabel[];
-  /** Where the Sidecar says that the workload listens; empty: where the connection was going. */
+  /** The address where the Sidecar declares that the workload listens; empty: the connection's original destination. */
   readonly endpoint: string;
   readonly ipMode: IpMode;
   readonly preservesCase: boolean;
@@ -112,7 +112,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
   };
 }
 
-/** Where the connection was going, unless the mesh wants workloads that listen at their loopback address only. */
+/** The connection's original destination, unless the mesh's policy is LOCALHOST: workloads then listen at their loopback address only. */
 function ownEndpoint({ mesh, proxy }: View, port: number): string {
   if (mesh.inboundTrafficPolicy?.mode !== MeshConfig_InboundTrafficPolicy_Mode.LOCALHOST) return "";
   return `${proxy.ipMode === "ipv6" ? "[::1]" : "127.0.0.1"}:${port}`;

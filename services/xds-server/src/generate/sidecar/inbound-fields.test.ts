@@ -1,4 +1,4 @@
-/** What a sidecar serves of its own ports: chains of virtualInbound and inbound clusters, by objects that select it. */
+/** Resources that a sidecar has for its own ports: chains of virtualInbound and inbound clusters, by objects that select it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { KubeObject } from "@flotilla/model";

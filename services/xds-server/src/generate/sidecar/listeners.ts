@@ -114,7 +114,7 @@ const unnamedPorts = query<readonly UnnamedPort[]>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** A pattern has little to say of a port that nobody names. */
+/** A port without a name leaves most parts of a pattern empty. */
 const passthroughPort = { targetPort: "unknown" as const, hostname: "", port: { number: 0, name: "virtualInbound" } };
 
 const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view) => {

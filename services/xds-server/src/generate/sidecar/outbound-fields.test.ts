@@ -1,4 +1,4 @@
-/** Which listeners a sidecar has for calls that go out, and single fields of them, of their routes and clusters. */
+/** Listeners of a sidecar for outgoing calls, and single fields of them, of their routes and clusters. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { KubeObject } from "@flotilla/model";

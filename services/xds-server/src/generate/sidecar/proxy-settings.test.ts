@@ -1,4 +1,4 @@
-/** What a sidecar's own ProxyConfig, its node and settings of the control plane change in its listeners and clusters. */
+/** Effects of a sidecar's own ProxyConfig, its node and settings of the control plane on its listeners and clusters. */
 import { describe } from "node:test";
 import { checkFields, type FieldCase } from "../../testing/sidecar-fields.ts";
 

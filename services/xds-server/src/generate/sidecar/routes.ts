@@ -1,6 +1,6 @@
 /**
- * Route configurations of sidecars: one a port, one a service whose protocol is found out by sniffing. They are joined from virtual
- * hosts that are encoded once each, of services, of VirtualServices and of hosts that nobody knows: a change costs what it touches.
+ * Route configurations of sidecars: one a port, one a service whose protocol is found out by sniffing. They are joined from virtual hosts
+ * that are encoded once each, of services, of VirtualServices and of unknown hosts: a change costs the hosts it touches.
  */
 import { create, typeUrl } from "@flotilla/proto";
 import { type Route, RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
@@ -53,7 +53,7 @@ const encodedVirtualHost = query<Encoded, PlanText>(
 
 const virtualHosts = slicedParts("virtual-hosts", virtualHostPlan, encodedVirtualHost);
 
-/** What becomes of requests for hosts that are not in scope. */
+/** The treatment of requests for hosts that are not in scope. */
 const fallbackHost = query<Encoded>(
   "fallback-virtual-host",
   (view) => {

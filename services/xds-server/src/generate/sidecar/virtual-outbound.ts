@@ -62,7 +62,7 @@ export function buildVirtualOutbound({ traits, listenPort, addsAttemptCount }: V
   });
 }
 
-/** Requests say which host they mean: it is resolved anew instead of trusting the address they were sent to. */
+/** Requests name their host: it is resolved anew instead of trusting the address they were sent to. */
 function requestsToUnknownHosts(traits: ListenerTraits, dnsCache: DnsCache, addsAttemptCount: boolean) {
   const route = passthroughRoute(unknownHostsCluster, traits.headers?.xForwardedHost?.enabled === true);
   const routes = create(RouteConfigurationSchema, {

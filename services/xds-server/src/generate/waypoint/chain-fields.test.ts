@@ -1,4 +1,4 @@
-/** Which clusters a waypoint has, and single fields of the chains of its services within tunnels. */
+/** Clusters of a waypoint, and single fields of the chains of its services within tunnels. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { KubeObject } from "@flotilla/model";

@@ -1,4 +1,4 @@
-/** Which clusters a waypoint has towards the services behind it: one a port, layer and subset. */
+/** Selects a waypoint's clusters towards the services behind it: one a port, layer and subset. */
 import { isHttp, type Service } from "@flotilla/model";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { waypointService, waypointServices } from "../../snapshot/scope/waypoint-services.ts";

@@ -1,4 +1,4 @@
-/** What a waypoint is sent: the services that are bound to it, each with the routes and policies of its own. */
+/** Resources that a waypoint is sent: the services that are bound to it, each with the routes and policies of its own. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Config, parseNode, type Workload } from "@flotilla/model";

@@ -1,4 +1,4 @@
-/** WDS: services and workloads for ztunnels, and for whoever else asks by their names. */
+/** WDS: services and workloads for ztunnels, and for other clients that ask by their names. */
 import {
   addressNames,
   type ServiceFacts,

@@ -1,6 +1,6 @@
 /**
- * What clients that ask on demand mean: a workload by its uid, a service by `namespace/hostname`, either of them by `network/address`.
- * Who asks for a service is sent its workloads too, since calls go on to them.
+ * The meanings of names that clients ask for on demand: a workload by its uid, a service by `namespace/hostname`, either of them by
+ * `network/address`. Clients that ask for a service are sent its workloads too, since calls go on to them.
  */
 import { addressNames } from "@flotilla/ambient";
 import { compareText, isIpAddress, type TextOf, textCodec } from "@flotilla/model";

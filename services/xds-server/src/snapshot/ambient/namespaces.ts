@@ -1,4 +1,4 @@
-/** What bindings and workloads depend on of namespaces and of the mesh as a whole. */
+/** The inputs of bindings and workloads from namespaces and from the mesh as a whole. */
 import type { Labelled } from "@flotilla/ambient";
 import { ownValue } from "@flotilla/model";
 import { query, type View } from "../view.ts";

@@ -29,7 +29,7 @@ type PolicyText = TextOf<typeof policyText>;
 
 const convertedPrefix = "converted_peer_authentication_";
 
-/** By the name under which ztunnels know the policy, `namespace/name`. */
+/** By the policy's name at ztunnels, `namespace/name`. */
 export const ambientPolicy = query<AuthorizationInit | undefined, PolicyText>(
   "ambient-policy",
   (view, text) => {

@@ -27,7 +27,7 @@ const scopeRules = query<readonly ScopeRule[]>(
   sameJson,
 );
 
-/** A Service of Kubernetes that callers of other networks know; ServiceEntries are of one network each. */
+/** A Service of Kubernetes that is visible to callers of other networks; ServiceEntries are of one network each. */
 function isGlobal(view: View, { registry, labels, namespace }: Service): boolean {
   if (registry !== "Kubernetes" || !view.feature("ambientMultiNetwork")) return false;
   const home = view.config("Namespace", "", namespace);

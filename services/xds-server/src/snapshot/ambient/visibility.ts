@@ -1,4 +1,4 @@
-/** Which ServiceEntries ztunnels and waypoints know. Kubernetes' Services are for all. */
+/** Selects the ServiceEntries that are visible to ztunnels and waypoints. Kubernetes' Services are for all. */
 import { type EntryVisibility, entryVisibility } from "@flotilla/ambient";
 import type { Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";

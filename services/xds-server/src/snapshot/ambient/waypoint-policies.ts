@@ -27,7 +27,7 @@ function accountsIn(pairs: readonly (readonly [string, string])[]): readonly str
   return pairs.map(([, account]) => account).sort(compareText);
 }
 
-/** By the name under which ztunnels know the policy; undefined for other names. */
+/** By the policy's name at ztunnels; undefined for other names. */
 export function allowWaypointPolicy(view: View, named: { readonly namespace: string; readonly name: string }) {
   const name = view.feature("autoAllowWaypointPolicy") ? waypointOfPolicy(named) : undefined;
   if (name === undefined || view.read(waypoint, waypointText.write(name)) === undefined) return undefined;

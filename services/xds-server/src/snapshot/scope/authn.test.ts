@@ -1,4 +1,4 @@
-/** Which mode of mutual TLS holds for a workload and its ports, and what others know of a namespace's workloads. */
+/** The mode of mutual TLS of a workload and its ports, and of a namespace's workloads for their callers. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Labels, workloadMode } from "@flotilla/model";

@@ -15,7 +15,7 @@ import { query, type View } from "../view.ts";
 import { type PolicySubject, policiesOf } from "./policy-targets.ts";
 
 export interface InboundMutualTls {
-  /** For ports that say nothing of their own. */
+  /** For ports without a mode of their own. */
   readonly workload: MutualTlsMode;
   /** By workload port. */
   readonly ports: ReadonlyMap<number, MutualTlsMode>;

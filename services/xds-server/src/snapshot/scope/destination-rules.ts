@@ -30,10 +30,10 @@ export interface MergedRule {
   readonly sources: readonly Config<DestinationRule>[];
 }
 
-/** Who looks: the namespace itself, any other, or the root namespace at what it keeps for itself. */
+/** The reader's namespace: the rule's own, any other, or the root namespace for the rules it keeps for itself. */
 type Audience = "own" | "others" | "root-only";
 
-/** The rule that bounds what reaches the workload as a part of the service; those that select callers say nothing of it. */
+/** The rule that limits connections to the workload as a part of the service; those that select callers do not apply. */
 export function inboundRuleOf(
   view: View,
   service: { readonly hostname: string; readonly namespace: string },
@@ -71,7 +71,7 @@ function rulesFor(
   return view.read(destinationRulesFor, ruleRequest.write({ namespace: view.proxy.namespace, home, hostname }));
 }
 
-/** Who looks, and for a host of which namespace (empty: of any). */
+/** The reader's namespace, and that of the host (empty: any). */
 export const ruleRequest = textCodec("RuleRequest", "|", ["namespace", "home", "hostname"]);
 
 /** The rules that may hold, which differ in the workloads they select. */
@@ -134,7 +134,7 @@ function exactRules(view: View, namespace: string, hostname: string): readonly C
   );
 }
 
-/** A rule for selected workloads stays in its namespace, whatever it says of export. */
+/** A rule for selected workloads stays in its namespace, whatever its exportTo. */
 function audiencesOf(view: View, { key, spec }: Config<DestinationRule>): readonly Audience[] {
   const exportTo = spec.workloadSelector === undefined ? spec.exportTo : ["."];
   const isOwn = (to: string) => to === "." || to === key.namespace;

@@ -1,6 +1,6 @@
 /**
- * Which endpoints of a service callers of a cluster may know of: those of a cluster-local service are for callers of their own
- * cluster, and with ENABLE_MCS_SERVICE_DISCOVERY so are those whose cluster does not export the service.
+ * Selects the endpoints of a service that are visible to callers of a cluster: those of a cluster-local service are for callers of their
+ * own cluster, and with ENABLE_MCS_SERVICE_DISCOVERY so are those whose cluster does not export the service.
  * Source: Istio's MeshConfig reference (serviceSettings), Kubernetes' multi-cluster services API.
  */
 import { type ClusterLocalRule, clusterLocalRules, type Endpoint, isClusterLocal, type Service } from "@flotilla/model";
@@ -24,7 +24,7 @@ const isLocalHost = query<boolean, string>("is-cluster-local", (view, hostname) 
   isClusterLocal(view.read(localRules), hostname),
 );
 
-/** Whether callers of different clusters may know of different endpoints; endpoints do not change that. */
+/** True where different endpoints may be visible to callers of different clusters; endpoints do not change that. */
 export function dependsOnCluster(view: View, { hostname }: Pick<Service, "hostname">): boolean {
   return view.feature("mcsServiceDiscovery") || view.read(isLocalHost, hostname);
 }

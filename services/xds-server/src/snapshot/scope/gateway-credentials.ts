@@ -1,4 +1,7 @@
-/** Which key pairs and roots the Gateways of a router refer to by `kubernetes-gateway://`, and may: ReferenceGrants open other namespaces. */
+/**
+ * Selects the key pairs and roots that the Gateways of a router refer to by `kubernetes-gateway://`, and may: ReferenceGrants open other
+ * namespaces.
+ */
 import { isGranted } from "@flotilla/gateway-api";
 import { parseCredentialName, withoutRootSuffix } from "@flotilla/model";
 import type { Gateway } from "@flotilla/proto/networking/v1alpha3/gateway_pb";

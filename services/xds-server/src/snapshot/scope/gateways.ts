@@ -118,7 +118,7 @@ function hostOf(text: string, namespace: string): string {
   return home === "*" ? host : `${home === "." ? namespace : home}/${host}`;
 }
 
-/** What the proxy listens on; nothing where no Gateway selects it. */
+/** The listeners of the proxy; none where no Gateway selects it. */
 export const mergedGateways = query<MergedGateways>("merged-gateways", (view) => {
   const placed = view
     .read(selectedGateways)

@@ -1,4 +1,4 @@
-/** Which Secrets a caller may be sent, and which destinations of routes lead nowhere. */
+/** Secrets that a caller may be sent, and destinations of routes that lead nowhere. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Config, type Proxy, parseCredentialName, type Service } from "@flotilla/model";

@@ -1,8 +1,8 @@
 /**
- * Which Secrets a caller may be sent. A key pair of its own namespace: where its account may read Secrets (the API server or a
- * setting decides), and where nobody decides, to routers, and to sidecars that a DestinationRule with a selector names it for. A key
- * pair by `kubernetes-gateway://`: where a Gateway that is for the caller refers to it, across namespaces by a ReferenceGrant. Roots
- * are no secrets.
+ * Selects the Secrets that a caller may receive. A key pair of its own namespace: where its account may read Secrets (the API server or a
+ * setting decides), and where nobody decides, to routers, and to sidecars that a DestinationRule with a selector names it for. A key pair
+ * by `kubernetes-gateway://`: where a Gateway that is for the caller refers to it, across namespaces by a ReferenceGrant. Roots are no
+ * secrets.
  */
 import { type CredentialName, secretName, withoutRootSuffix } from "@flotilla/model";
 import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";

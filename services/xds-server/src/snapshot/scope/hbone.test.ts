@@ -1,4 +1,4 @@
-/** Which proxies speak HBONE, by their type and the switches of the control plane. */
+/** Proxies that support HBONE, by their type and the switches of the control plane. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type NodeMetadata, parseNode } from "@flotilla/model";

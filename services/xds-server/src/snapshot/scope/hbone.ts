@@ -1,4 +1,4 @@
-/** Which proxies speak HBONE, and how. */
+/** Selects the proxies that use HBONE, and its form. */
 import type { View } from "../view.ts";
 
 /** Clusters of the proxy may lead through tunnels. gRPC programs without a proxy have none. */

@@ -20,7 +20,7 @@ const router: Proxy = parseNode({
   metadata: { NAMESPACE: "infra", CLUSTER_ID: "Kubernetes", LABELS: { app: "edge" } },
 });
 
-/** What is deployed for the Gateway `edge`: 80 is 8080 in the pod, 443 is 8443. */
+/** The Service deployed for the Gateway `edge`: 80 is 8080 in the pod, 443 is 8443. */
 const service: Service = aService("edge-istio", "infra", {
   ports: [aPort("http", 80, "HTTP"), aPort("https", 443, "HTTPS")],
   labelSelectors: { app: "edge" },

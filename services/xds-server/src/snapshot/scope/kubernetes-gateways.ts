@@ -27,7 +27,7 @@ import { query, type View } from "../view.ts";
 const objectName = textCodec("KubernetesGatewayName", "/", ["namespace", "name"]);
 type ObjectName = TextOf<typeof objectName>;
 
-/** Which there are; the rest of each is read apart. */
+/** The existing ones; the rest of each is read apart. */
 export const kubernetesGatewayIndex: RowIndex<KubernetesGatewaySpec> = {
   name: "kubernetes-gateways",
   kind: "KubernetesGateway",

@@ -1,5 +1,5 @@
 /**
- * What a patch of an EnvoyFilter may change, as texts that name a part of the configuration: "cluster of service H", "listeners of
+ * Places that a patch of an EnvoyFilter may change, as texts that name a part of the configuration: "cluster of service H", "listeners of
  * port P", or all clusters. A patch stands in the narrowest place that holds all it may match; a resource asks the places that it is in.
  */
 import { parseClusterName } from "@flotilla/model";
@@ -13,7 +13,7 @@ import {
 /** `KIND` or `KIND=VALUE`. */
 export type PatchPlace = string;
 
-/** All places that the patches of an object stand in. What adds clusters and listeners changes none. */
+/** All places that the patches of an object stand in. Patches that add clusters and listeners have none. */
 export function patchPlaces({ configPatches }: EnvoyFilter): readonly PatchPlace[] {
   return [...new Set(configPatches.flatMap(placesOf))];
 }

@@ -1,6 +1,6 @@
 /**
- * Which policies hold for a proxy: by selectors, or by `targetRefs` that name the Gateway of the Gateway API it was deployed for. A
- * waypoint has policies of its own Gateway and its class, and those of each service behind it.
+ * Selects the policies that hold for a proxy: by selectors, or by `targetRefs` that name the Gateway of the Gateway API it was deployed
+ * for. A waypoint has policies of its own Gateway and its class, and those of each service behind it.
  */
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
 import type { Config, Service } from "@flotilla/model";
@@ -35,7 +35,7 @@ export function attachedPolicies<Spec extends TargetingSpec>(
   return policies.filter((policy) => selecting.has(policy) || namesGateway(view, policy));
 }
 
-/** Whether one of the targets is the proxy's Gateway, which is of the policy's own namespace. */
+/** True where one of the targets is the proxy's Gateway, which is of the policy's own namespace. */
 export function namesGateway(view: View, { key, spec }: Config<TargetingSpec>): boolean {
   const gateways = targetsOf(spec).filter(
     ({ group, kind }) => group === "gateway.networking.k8s.io" && kind === "Gateway",

@@ -1,7 +1,7 @@
 /**
- * Which VirtualServices routes of the Gateway API stand for, but for their rules, in parts: a route that comes, goes, or changes its
- * hosts or parents has those of its part planned anew, not all. HTTP routes of gateways are parted by their hosts, since routes of one
- * host make one VirtualService together.
+ * VirtualServices that routes of the Gateway API stand for, without their rules, in parts: a route that comes, goes, or changes its hosts
+ * or parents has those of its part planned anew, not all. HTTP routes of gateways are parted by their hosts, since routes of one host make
+ * one VirtualService together.
  */
 import {
   type AttachedRoute,

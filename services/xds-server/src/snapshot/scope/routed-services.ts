@@ -1,6 +1,7 @@
 /**
- * The services that a router has clusters of. With PILOT_FILTER_GATEWAY_CLUSTER_CONFIG those are the destinations of the routes of
- * its Gateways, and what it asks on the way: providers of the mesh, issuers of tokens, and what its EnvoyFilters say that they refer to.
+ * The services that a router has clusters of. With PILOT_FILTER_GATEWAY_CLUSTER_CONFIG those are the destinations of the routes of its
+ * Gateways, and the services it calls on the way: providers of the mesh, issuers of tokens, and the services that its EnvoyFilters declare
+ * as references.
  * Source: Istio's setting of that name, and its annotation of EnvoyFilters.
  */
 import { ownValue, type Service } from "@flotilla/model";

@@ -1,4 +1,4 @@
-/** Which listeners need HTTP filters that only some routes of the Gateway API ask for. */
+/** Selects the listeners that need HTTP filters which only some routes of the Gateway API ask for. */
 import { type HttpRouteSpec, isMeshParent, isPoolRef, routeHead } from "@flotilla/gateway-api";
 import type { Config } from "@flotilla/model";
 import type { RowIndex } from "../row-index.ts";
@@ -37,7 +37,7 @@ function withoutSpec({ key }: Config): Config {
 
 const gatewayNameLabel = "gateway.networking.k8s.io/gateway-name";
 
-/** Whether an endpoint picker sees requests of some route of the proxy's Gateway. */
+/** True where an endpoint picker sees requests of some route of the proxy's Gateway. */
 export const picksEndpoints = query<boolean>("picks-endpoints", (view) => {
   const gateway = view.proxy.label(gatewayNameLabel);
   return gateway !== undefined && view.row(poolRoutes, `${view.proxy.namespace}/${gateway}`).length > 0;

@@ -1,4 +1,4 @@
-/** Which hosts may have a rule, or be balanced by consistent hashing: asked before anything of a rule is read. */
+/** Hosts that may have a rule, or be balanced by consistent hashing: checked before anything of a rule is read. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@flotilla/proto";

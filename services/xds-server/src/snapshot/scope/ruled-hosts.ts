@@ -1,6 +1,6 @@
 /**
- * Which hosts some DestinationRule speaks of or balances by consistent hashing, whoever may see it. Asked first: most services have no
- * rule, and for them nothing depends on where the proxy is, nor on what other rules say. Policies of the Gateway API and XBackends
+ * Hosts that some DestinationRule names or balances by consistent hashing, whatever its visibility. Checked first: most services have no
+ * rule, and for them nothing depends on the proxy's place, nor on the content of other rules. Policies of the Gateway API and XBackends
  * stand for DestinationRules, too (`@flotilla/gateway-api`).
  */
 import {

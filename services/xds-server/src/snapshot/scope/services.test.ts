@@ -1,4 +1,4 @@
-/** Which services there are, who may see them, and by which names and addresses they are reached. */
+/** The existing services, their visibility, and the names and addresses by which they are reached. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Change, Service } from "@flotilla/model";
@@ -20,7 +20,7 @@ import {
 
 const host = "web.shop.svc.cluster.local";
 
-/** What `ask` answers in a mesh of these services, by shard where one is of another cluster. */
+/** The answer of `ask` in a mesh of these services, by shard where one is of another cluster. */
 function asked<Answer>(
   services: readonly Service[],
   ask: (view: View) => Answer,

@@ -7,7 +7,7 @@ import { type ServiceText, serviceText } from "../row-index.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
 
-/** What one name of a namespace stands for: services of one registry merged over clusters. */
+/** The services that one name of a namespace stands for: services of one registry merged over clusters. */
 export const servicesOfName = query<readonly Service[], ServiceText>("services-of-name", (view, text) => {
   const shards = [...view.serviceShards(serviceText.read(text)).values()];
   const kubernetes = shards.filter(({ registry }) => registry === "Kubernetes");
@@ -118,8 +118,8 @@ function isOfKubernetes({ registry }: Service): boolean {
 }
 
 /**
- * Other names of services: ExternalName services, also of one another. Whoever may call a service may call it by any of them,
- * wherever they are visible themselves; so istiod does it.
+ * Other names of services: ExternalName services, also of one another. Callers that may call a service may call it by any of them, wherever
+ * they are visible themselves; so istiod does it.
  */
 const aliases = query<ReadonlyMap<string, readonly string[]>>("aliases", (view) => {
   const found = view.read(allServices).filter(({ resolution }) => resolution === "alias");
@@ -138,7 +138,7 @@ export function aliasesOf(view: View, hostname: string): readonly string[] {
   return view.read(aliasesOfHost, hostname);
 }
 
-/** What a chain of names ends in; names in a circle stand for nothing. */
+/** The end of a chain of names; names in a circle stand for nothing. */
 function lastOf(targets: ReadonlyMap<string, string>, hostname: string): string {
   const seen = new Set<string>();
   let name = hostname;
@@ -177,7 +177,7 @@ export function allocatedAddresses(view: View, service: Service): readonly strin
   return [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
 }
 
-/** Both families only where the control plane knows of dual stack; else the first one that the proxy has. */
+/** Both families only where the control plane supports dual stack; else the first one that the proxy has. */
 function reachableInCluster(view: View, addresses: readonly string[]): readonly string[] {
   const found = addresses.filter((address) => hasFamily(view, address));
   return view.feature("dualStack") ? found : found.slice(0, 1);

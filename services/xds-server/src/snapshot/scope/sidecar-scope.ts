@@ -1,6 +1,6 @@
 /**
- * What a proxy may call. Each egress listener imports services; all together, and the services that the
- * imported VirtualServices send traffic to, are what clusters are made of.
+ * Services that a proxy may call. Each egress listener imports services; all together, and the services that the imported VirtualServices
+ * send traffic to, are what clusters are made of.
  */
 import { equalJson, hostCovers, type Service, type TextOf, textCodec } from "@flotilla/model";
 import { type ServiceText, serviceText } from "../row-index.ts";
@@ -58,7 +58,7 @@ export const importedServices = query<readonly Service[], ScopeName>("imported-s
 /** The service that a host name means, if a listener of the proxy imports it itself. */
 export const importedService = oneOf("imported-services", importedServices);
 
-/** What the proxy may call, one service a host name. */
+/** The services that the proxy may call, one a host name. */
 export function visibleServices(view: View): readonly Service[] {
   return view.read(scopeServices, view.read(scopeName));
 }
@@ -111,7 +111,7 @@ const routedServices = query<readonly Service[], ListenerName>("routed-services"
   });
 });
 
-/** Whether a namespace has services that are not exported to itself. */
+/** True where a namespace has services that are not exported to itself. */
 const hidesServices = query<boolean, string>("hides-services", (view, namespace) =>
   view
     .read(allServices)

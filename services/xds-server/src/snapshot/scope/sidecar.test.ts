@@ -1,4 +1,4 @@
-/** Which Sidecar applies to a proxy, what its listeners import, and where traffic for unknown hosts goes. */
+/** The Sidecar that applies to a proxy, the imports of its listeners, and the destination of traffic for unknown hosts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { create, fromJson, type JsonObject } from "@flotilla/proto";

@@ -1,4 +1,4 @@
-/** Which Sidecar resource applies to a proxy, and what it says, whatever services there are. */
+/** Selects the Sidecar resource that applies to a proxy, and reads its settings, independent of the existing services. */
 import { type Config, clusterName, parseProtocol, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { MeshConfig_OutboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
@@ -66,7 +66,7 @@ export interface EgressListener {
   readonly spec: IstioEgressListener;
 }
 
-/** The egress listeners of a scope, in order; one that imports everything when nothing else is said. */
+/** The egress listeners of a scope, in order; one that imports everything when none is stated. */
 export function egressListeners(view: View, scope: ScopeName): readonly EgressListener[] {
   return egressSpecs(view, scope).map((spec, index) => ({ name: listenerText.write({ scope, index }), spec }));
 }
@@ -114,7 +114,7 @@ export function listenerPort(spec: IstioEgressListener): number | undefined {
     : port.number;
 }
 
-/** What happens to traffic for hosts that are not in scope: the Sidecar's word, else the mesh's. */
+/** The treatment of traffic for hosts that are not in scope: the Sidecar's setting, else the mesh's. */
 const outboundTrafficPolicy = query<OutboundTrafficPolicy | undefined>("outbound-traffic-policy", (view) => {
   const own = view.read(sidecarOf)?.spec.outboundTrafficPolicy;
   if (own !== undefined) return own;

@@ -80,20 +80,20 @@ function isGeneral(config: Config<Telemetry>): boolean {
   return !isSelective(config) && targetRef === undefined && targetRefs.length === 0;
 }
 
-/** Whether a rule speaks of what the proxy receives, respectively sends. */
+/** True where a rule covers the traffic that the proxy receives, respectively sends. */
 function speaksOf(mode: WorkloadMode | undefined, side: TrafficSide): boolean {
   const wanted = side === "inbound" ? WorkloadMode.SERVER : WorkloadMode.CLIENT;
   return mode === undefined || mode === WorkloadMode.CLIENT_AND_SERVER || mode === wanted;
 }
 
-/** Which providers log a proxy's traffic, as Telemetry of the mesh, the namespace and the workload say. */
+/** Selects the providers that log a proxy's traffic, by Telemetry of the mesh, the namespace and the workload. */
 export interface LogProvider {
   readonly name: string;
   /** A CEL expression that a request has to meet; empty for every request. */
   readonly filter: string;
 }
 
-/** By name; undefined where nobody says anything: then the mesh's own file counts. */
+/** By name; undefined where no Telemetry states any: then the mesh's own file counts. */
 export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, TelemetryScope>(
   "effective-access-logging",
   (view, scope) => {
@@ -105,7 +105,7 @@ export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, 
     const levels = speaking.map((config) => rulesOf(config, side));
     // Rules for the other side alone put the mesh's file in the place of default providers. Source: istiod asked.
     if (levels.every((rules) => rules.length === 0)) return undefined;
-    // The narrowest level that names providers says which there are, wider ones only how those log.
+    // The narrowest level that names providers selects them, wider ones only decide how those log.
     const meant = new Set(levels.findLast((rules) => namesIn(rules).length > 0)?.flatMap(providerNames) ?? defaults);
     if (meant.size === 0) return undefined;
     const filters = new Map<string, string>();
@@ -138,14 +138,14 @@ function providerNames({ providers }: AccessLogging): readonly string[] {
   return providers.map(({ name }) => name);
 }
 
-/** Tracing of a proxy's requests, as Telemetry of the mesh, the namespace and the workload say; the narrower wins. */
+/** Tracing of a proxy's requests, by Telemetry of the mesh, the namespace and the workload; the narrower wins. */
 export interface EffectiveTracing {
   readonly disabled: boolean;
   /** Some Telemetry speaks of tracing, on whichever side: without a provider there is none then. */
   readonly isStated: boolean;
   /** Of the mesh's extension providers; empty for none. */
   readonly provider: string;
-  /** Percent; undefined when no Telemetry says. */
+  /** Percent; undefined when no Telemetry states it. */
   readonly sampling: number | undefined;
   readonly customTags: Readonly<Record<string, Tracing_CustomTag>> | undefined;
   readonly istioTags: boolean | undefined;
@@ -173,7 +173,7 @@ export const effectiveTracing = query<EffectiveTracing, TelemetryScope>("effecti
   };
 });
 
-/** What a proxy reports to Prometheus of its traffic, as Telemetry of the mesh, the namespace and the workload say. */
+/** Metrics that a proxy reports to Prometheus of its traffic, by Telemetry of the mesh, the namespace and the workload. */
 export interface Metric {
   /** Of Istio's metrics, as Telemetry names them, or any other name. */
   readonly key: string;
@@ -259,7 +259,7 @@ function collect(overrides: readonly MetricsOverrides[]): readonly Metric[] | un
     const key = keyOf(match?.metricMatch);
     const tags = Object.entries(tagOverrides);
     if (key === undefined && disabled !== undefined) allAreOff = disabled;
-    // A word about all of them names each, even when it says nothing more; all of them off, its tags are for nothing.
+    // An override of all metrics names each, even when it has no other setting; with all of them off, its tags have no effect.
     const isNamed = disabled !== true;
     if (key !== undefined && disabled !== true) allAreOff = false;
     for (const name of key === undefined ? (isNamed ? metricNames.values() : []) : [key]) {

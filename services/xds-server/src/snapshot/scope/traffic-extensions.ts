@@ -162,7 +162,7 @@ function extensionOf({ key, resourceVersion = "", spec }: Extending): Extension 
   };
 }
 
-/** What Lua's own schema allows. */
+/** The limit of Lua's own schema. */
 const maxCodeBytes = 65_536;
 
 function codeOf({ case: kind, value }: TrafficExtension["filterConfig"]): Extension["config"] | undefined {

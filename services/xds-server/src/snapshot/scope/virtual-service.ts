@@ -1,7 +1,7 @@
 /**
- * One VirtualService as it is meant: host names completed, delegates put in their place, or what routes stand for.
- * What is reported of one whose routes are sent all the same, as istiod does: destinations that lead nowhere, for which requests are
- * answered with 503, and hosts of other namespaces. Judged from its own namespace, so that all proxies share the answer.
+ * One VirtualService as it is meant: host names completed, delegates put in their place, or the VirtualService that routes stand for.
+ * Findings about one whose routes are sent all the same, as istiod does: destinations that lead nowhere, for which requests are answered
+ * with 503, and hosts of other namespaces. Judged from its own namespace, so that all proxies share the answer.
  */
 import { meshGateway, type RoutedConfig, routesBehind } from "@flotilla/gateway-api";
 import { type Config, type TextOf, textCodec } from "@flotilla/model";
@@ -90,7 +90,7 @@ function completeL4Route<Route extends L4Route>(route: Route, names: Names): Rou
   };
 }
 
-/** What is missing, in words; reported under the name of the VirtualService, or of the routes that it stands for. */
+/** The missing destinations, in words; reported under the name of the VirtualService, or of the routes that it stands for. */
 export const unknownDestinations = query<readonly string[], VirtualServiceName>(
   "unknown-destinations",
   (view, name) => {
@@ -114,8 +114,8 @@ export const unknownDestinations = query<readonly string[], VirtualServiceName>(
 );
 
 /**
- * An author of VirtualServices in any namespace decides where the mesh's calls of a host go (ISTIO-SECURITY-2026-002). What the root
- * namespace routes is the administrator's.
+ * An author of VirtualServices in any namespace decides where the mesh's calls of a host go (ISTIO-SECURITY-2026-002). Routes of the root
+ * namespace are the administrator's.
  */
 function reportForeignHosts(view: View, config: Config<VirtualService>): void {
   const { namespace, name } = config.key;

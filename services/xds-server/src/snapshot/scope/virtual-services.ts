@@ -1,6 +1,6 @@
 /**
- * Which VirtualServices a proxy follows. What the selection depends on (hosts, gateways, exportTo, and who is meant by
- * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
+ * Selects the VirtualServices that a proxy follows. The inputs of the selection (hosts, gateways, exportTo, and the proxies meant by
+ * matches) are indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
 import { hasGatewaySemantics, meshGateway, type RouteVirtualService } from "@flotilla/gateway-api";
 import {
@@ -197,7 +197,7 @@ export function gatewayVirtualServices(view: View, gateway: GatewayName): readon
   return view.read(virtualServicesFor, gatewayAudience.write({ namespace: view.proxy.namespace, gateway }));
 }
 
-/** Hosts that the routes of a Gateway send traffic to, whoever may see the VirtualServices. */
+/** Hosts that the routes of a Gateway send traffic to, whatever the visibility of the VirtualServices. */
 export const gatewayDestinations = query<readonly string[], string>("gateway-destinations", (view, gateway) => {
   const heads = view.read(headsOfGateway, gateway);
   const destinations = heads.flatMap(({ name }) => view.read(virtualServiceDestinations, name));

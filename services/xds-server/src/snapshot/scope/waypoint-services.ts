@@ -1,4 +1,4 @@
-/** What a waypoint stands before: services, whoever may see them, and workloads; and what it calls besides. */
+/** The services and workloads behind a waypoint, whatever their visibility, and the services it calls besides. */
 import { compareText, hostCovers, ownValue, type Service } from "@flotilla/model";
 import { servicesOfWaypoint, waypointText, workloadsOfWaypoint } from "../ambient/waypoints.ts";
 import { query, type View } from "../view.ts";
@@ -96,7 +96,10 @@ export const waypointWorkloadAddresses = query<readonly string[]>(
 
 const none = "0.0.0.0";
 
-/** By which a service is called through a waypoint, whoever calls: of the proxy's cluster, else the service's own or allocated one; both families where the control plane knows of dual stack. */
+/**
+ * Addresses by which a service is called through a waypoint, for all callers: of the proxy's cluster, else the service's own or allocated
+ * one; both families where the control plane supports dual stack.
+ */
 export function vipsOf(view: View, service: Service): readonly string[] {
   const inCluster = (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific);
   const [own] = [...inCluster, service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);

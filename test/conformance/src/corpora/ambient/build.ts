@@ -87,7 +87,7 @@ function builtOf(address: ReturnType<typeof serviceAddress>, { problem }: Bindin
   return { address: toJson(AddressSchema, address), problem: error ?? null };
 }
 
-/** What the registry publishes of the object, with the services, slices and nodes that are there. */
+/** The changes that the registry publishes of the object, with the present services, slices and nodes. */
 function meshOf(operation: string, object: JsonObject, context: Fixture, fixture: Fixture): readonly Change[] {
   const others = [...fixture, ...context].flatMap(({ type, value }) => kubeObjects(type, value));
   const mesh = createMesh(env);

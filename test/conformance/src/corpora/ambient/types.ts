@@ -12,7 +12,7 @@ export interface PolicyCase {
 export interface FunctionCase {
   readonly name: string;
   readonly function: string;
-  // The arguments are of the case's function: each driver knows their types.
+  // The arguments are of the case's function: each driver has their types.
   readonly args: readonly never[];
   readonly expected: { readonly returns: readonly unknown[] };
 }
@@ -26,7 +26,7 @@ export interface BuildCase {
   readonly expected: { readonly returns: unknown };
 }
 
-/** What else there is; `type` is a Go type. */
+/** Other objects that exist; `type` is a Go type. */
 export interface ContextObject {
   readonly type: string;
   readonly value: never;

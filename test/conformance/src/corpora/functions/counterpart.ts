@@ -3,7 +3,7 @@
 export interface FunctionCase {
   readonly name: string;
   readonly function: string;
-  // The arguments are of the case's function: each counterpart knows their types.
+  // The arguments are of the case's function: each counterpart has their types.
   readonly args: readonly never[];
   readonly expected: { readonly returns: readonly unknown[] };
 }

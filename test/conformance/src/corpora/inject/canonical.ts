@@ -12,7 +12,7 @@ const jsonTexts: ReadonlySet<string> = new Set([
   "PROXY_CONFIG",
 ]);
 
-/** Fields that Go leaves out when they are zero; others, such as runAsUser, are pointers and say something with a zero. */
+/** Fields that Go leaves out when they are zero; others, such as runAsUser, are pointers and mean something with a zero. */
 const zeroIsAbsent: ReadonlySet<string> = new Set([
   "failureThreshold",
   "hostPort",

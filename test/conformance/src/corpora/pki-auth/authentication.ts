@@ -1,4 +1,4 @@
-/** Who is calling: tokens, headers, networks, and node proxies. */
+/** Authentication of callers: tokens, headers, networks, and node proxies. */
 import {
   type Authenticator,
   impersonationRefusal,
@@ -64,7 +64,7 @@ async function judgeCaller(
   return got === want ? undefined : `want ${want}, got ${got}`;
 }
 
-/** The API servers of the corpus know one token. */
+/** The API servers of the corpus accept one token. */
 function judgeReview(one: PkiCase): Promise<string | undefined> {
   const clusters = one["remoteCluster"] === true ? ["Kubernetes", "remote"] : ["Kubernetes"];
   const user = { username: "system:serviceaccount:default:example-pod-sa", groups: ["system:serviceaccounts"] };

@@ -62,7 +62,7 @@ export const generatingFunctions: Readonly<Record<string, Counterpart>> = {
     const key = parsePrivateKey(options.SignerPrivPem ?? "");
     return [made(options, key), key];
   },
-  // What a renewed root keeps of the one before, over the options of a new one: its name.
+  // The part of the previous root that a renewed one keeps, over the options of a new one: its name.
   MergeCertOptions: async (defaults: CertOptions, before: CertOptions) => {
     const key = await generatePrivateKey("ecdsa-p256");
     const times = { serial: randomBytes(16), notBeforeMs: nowMs, notAfterMs: nowMs + 1000 };

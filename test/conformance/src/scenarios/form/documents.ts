@@ -48,7 +48,7 @@ function keepText(scalar: Scalar): void {
     scalar.value = source;
 }
 
-/** What fits on a line stands on a line, everything else has a line a field. */
+/** Values that fit on a line stand on a line, all others have a line a field. */
 const longestInline = 100;
 
 export interface DocumentLayout {

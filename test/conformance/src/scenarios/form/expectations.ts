@@ -1,6 +1,6 @@
 /**
- * What proxies are to receive, as blocks: who receives a resource, its name, the resource. A step holds only what differs from the stage
- * before it: changed and new resources, null for removed ones.
+ * Expected resources of proxies, as blocks: the proxies that receive a resource, its name, the resource. A step holds only what differs
+ * from the stage before it: changed and new resources, null for removed ones.
  */
 import { type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
 import type { Capture, Expected, Resources } from "../scenario.ts";

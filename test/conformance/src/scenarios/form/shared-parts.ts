@@ -13,7 +13,7 @@ export type SharedParts = ReadonlyMap<string, Folded>;
 export interface Place {
   /** The same place in another recording has the same key. */
   readonly key: string;
-  /** What the value is called there, for names of parts. */
+  /** The value's name there, for names of parts. */
   readonly label: string;
   readonly value: JsonValue;
 }
@@ -27,7 +27,7 @@ export interface FoldedPlaces {
 /** Shorter values stand where they are used. */
 const leastLength = 120;
 const leastUses = 4;
-/** What is shared already stays so with fewer uses: a recording is not to move parts about. */
+/** Parts that are shared already stay so with fewer uses: a recording is not to move parts about. */
 const leastUsesOfKnown = 2;
 
 interface Node {
@@ -208,7 +208,7 @@ function nameParts(
   return names;
 }
 
-/** What stands now where a part stood, the most frequent first. */
+/** The values that stand now where a part stood, the most frequent first. */
 function replacements(
   roots: ReadonlyMap<string, Node | undefined>,
   before: FoldedPlaces,

@@ -1,4 +1,4 @@
-/** Who may call what, decided by the callee's proxy. */
+/** Permissions of callers, decided by the callee's proxy. */
 import assert from "node:assert/strict";
 import { freePort } from "@flotilla/servers";
 import { httpCall } from "../client.ts";

@@ -67,7 +67,7 @@ export const tlsRoutes: Feature = async (mesh) => {
   });
   return [
     {
-      name: "TLS connections are routed by server name, whoever ends them",
+      name: "TLS connections are routed by server name, wherever they are terminated",
       holds: async (client) => {
         for (let i = 0; i < 5; i++) assert.equal(await client.tlsGreeting("secure.example.com"), "tls v2");
         assert.equal(await client.tlsGreeting("other.example.com"), "other");

@@ -1,4 +1,4 @@
-/** Which endpoint of a cluster a request reaches: hashing, ejection, locality. */
+/** Selection of the endpoint of a cluster for a request: hashing, ejection, locality. */
 import assert from "node:assert/strict";
 import type { EchoServer } from "@flotilla/dataplane";
 import { until } from "@flotilla/runtime";

@@ -34,7 +34,7 @@ export const mutualTls: Feature = async (mesh) => {
     portLevelMtls: Object.fromEntries(modes.map((mode) => [ports[mode], { mode }])),
   });
 
-  /** What the callee learned about its caller. */
+  /** The callee's information about its caller. */
   const seenCaller = async (client: Client, service: string) => {
     const { status, reply } = await client.call(service);
     return status === 200 ? String(reply?.headers["x-forwarded-client-cert"] ?? "nobody") : String(status);
@@ -72,7 +72,7 @@ export const mutualTls: Feature = async (mesh) => {
   ];
 };
 
-/** The clients' Sidecar says REGISTRY_ONLY. */
+/** The clients' Sidecar sets REGISTRY_ONLY. */
 export const registryOnly: Feature = async () => [
   {
     name: "REGISTRY_ONLY refuses hosts that the mesh does not know",

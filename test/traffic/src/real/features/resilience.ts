@@ -1,4 +1,4 @@
-/** What the proxy does about slow and failing back ends, and what it pretends on request. */
+/** The proxy's handling of slow and failing back ends, and the faults that it injects on request. */
 import assert from "node:assert/strict";
 import type { Feature } from "../feature.ts";
 

@@ -1,4 +1,4 @@
-/** What a route changes about requests and answers, and what it answers itself. */
+/** Changes that a route makes to requests and answers, and the answers that it gives itself. */
 import assert from "node:assert/strict";
 import type { Feature } from "../feature.ts";
 

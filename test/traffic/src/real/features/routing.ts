@@ -1,4 +1,4 @@
-/** Which back end a request reaches: matches, subsets, weights, mirrors. */
+/** Selection of the back end for a request: matches, subsets, weights, mirrors. */
 import assert from "node:assert/strict";
 import { binomialBounds } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";

@@ -140,7 +140,7 @@ export function httpsCall({ port, host, rootPem, client }: HttpsCall): Promise<H
   return promise;
 }
 
-/** What answers a datagram to a port of this host, from a client port of its own; "" where nothing does within two seconds. */
+/** The answer to a datagram to a port of this host, from a client port of its own; "" where none comes within two seconds. */
 export async function datagramCall(port: number): Promise<string> {
   const socket = createSocket("udp4");
   try {

@@ -21,7 +21,7 @@ import { OneEnvoy, object } from "./one-envoy.ts";
 export interface IdentityBatch {
   /** The status; `closed` where the connection is. */
   call(round: number, asked: IdentityRequest): Promise<number | "closed">;
-  /** Whether the back end of the TCP port answers. */
+  /** Resolves to true if the back end of the TCP port answers. */
   exchange(round: number, peer: PeerName | undefined): Promise<boolean>;
 }
 

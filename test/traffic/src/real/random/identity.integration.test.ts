@@ -22,7 +22,7 @@ after(() => lab[Symbol.asyncDispose]());
 
 const mesh = { namespace: "shop", trustDomains };
 
-/** What stands for the ports in policies is replaced by their numbers. */
+/** Replaces the placeholders of ports in policies by their numbers. */
 function placed(round: IdentityRound): IdentityRound {
   const number = (word: string) => String(lab.ports[word as "HTTP" | "TCP"]);
   return JSON.parse(

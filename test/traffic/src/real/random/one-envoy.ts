@@ -112,7 +112,7 @@ export function object(kind: string, name: string, spec: object): KubeObject {
   return { apiVersion, kind, metadata: { name, namespace }, spec } as KubeObject;
 }
 
-/** What a workload's proxy gets; of listeners those at the addresses, `*` for all. */
+/** The resources of a workload's proxy; of listeners those at the addresses, `*` for all. */
 function resourcesOf(core: Core, app: string, addresses: readonly string[]): Resources {
   const subject = core.subjectOf(
     parseNode({

@@ -21,7 +21,7 @@ function targetOf({ status, headers, reply }: Answer): string {
   return status === 301 ? `redirect ${headers.location?.replace(/\?.*/, "")}` : String(status);
 }
 
-/** Short forms of what the evaluator says, as a caller sees it. */
+/** Short forms of the evaluator's results, as a caller sees them. */
 function seen(target: string): string {
   if (target === "no route matched") return "404";
   return /^outbound\|\d+\|\|(\w+)\./.exec(target)?.[1] ?? target;

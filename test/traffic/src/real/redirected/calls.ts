@@ -1,4 +1,4 @@
-/** Calls as a workload makes them: to the addresses it knows, unaware of any proxy. */
+/** Calls as a workload makes them: to the addresses it has, unaware of any proxy. */
 import { connect } from "node:net";
 
 const answerWithinMs = 5_000;

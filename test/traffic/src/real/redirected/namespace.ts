@@ -1,6 +1,6 @@
 /**
- * A network namespace in which a workload's connections are redirected to its proxy, as in a pod. All of 10.0.0.0/8 is
- * local there: services, endpoints and what nobody knows are addresses of one host.
+ * A network namespace in which a workload's connections are redirected to its proxy, as in a pod. All of 10.0.0.0/8 is local there:
+ * services, endpoints and unknown destinations are addresses of one host.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";

@@ -17,7 +17,7 @@ export interface ZtunnelOptions {
   readonly directory: string;
 }
 
-/** What a ztunnel has been sent, as its admin page shows it. */
+/** The resources that a ztunnel has been sent, as its admin page shows them. */
 export interface ConfigDump {
   readonly workloads: readonly {
     readonly uid: string;

@@ -37,7 +37,7 @@ export interface MetadataInputs {
   readonly hidesPeers?: boolean;
 }
 
-/** Names the services behind a cluster, and the rule and subset that made it; nothing when there is nothing to say. */
+/** Names the services behind a cluster, and the rule and subset that made it; nothing where there are none. */
 export function clusterMetadata(inputs: MetadataInputs): { metadata?: Metadata } {
   const { services, rule, subset = "", layer = "", isAmbient = false, isExternal = false, keepsAlpn = false } = inputs;
   const istio: JsonObject = {

@@ -1,4 +1,4 @@
-/** The cluster of hosts that nobody knows. */
+/** The cluster of unknown hosts. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { decode } from "@flotilla/proto";

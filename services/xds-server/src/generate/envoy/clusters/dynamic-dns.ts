@@ -30,7 +30,7 @@ export interface UnknownHostsInputs {
   readonly exchangesMetadata: boolean;
 }
 
-/** Where requests for hosts that nobody knows go when `outboundTrafficPolicy` is ALLOW_ANY_DYNAMIC_DNS. */
+/** The cluster of requests for unknown hosts when `outboundTrafficPolicy` is ALLOW_ANY_DYNAMIC_DNS. */
 export function buildUnknownHosts({
   cache,
   connectTimeout,

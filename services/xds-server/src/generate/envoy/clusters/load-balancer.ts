@@ -20,7 +20,7 @@ export function isPassthrough(settings: LoadBalancerSettings | undefined): boole
   return settings?.lbPolicy.case === "simple" && settings.lbPolicy.value === SimpleLb.PASSTHROUGH;
 }
 
-/** @param keepsKeys what no rule decides goes by key, as servers that hold data want it */
+/** @param keepsKeys requests that no rule decides go by key, as servers that hold data need it */
 export function loadBalancer(settings: LoadBalancerSettings | undefined, keepsKeys = false): LbFields {
   const balancer = settings?.lbPolicy;
   if (balancer?.case === "consistentHash") return consistentHash(balancer.value);
@@ -78,7 +78,7 @@ function slowStartConfig(settings: LoadBalancerSettings | undefined): Cluster_Sl
   });
 }
 
-/** Envoy wants some name for a value that can be overridden at run time; nobody sets this one. */
+/** Envoy requires some name for a value that can be overridden at run time; nobody sets this one. */
 const aggressionKey = "(";
 
 export interface CommonLbInputs {

@@ -36,13 +36,13 @@ export interface OutboundClusterInputs {
   readonly dnsRefreshRate: Duration | undefined;
   readonly ipMode: IpMode;
   readonly isOriginalDestination: boolean;
-  /** A service found by DNS, whose rule says to go where the connection was going: it keeps how names are resolved. */
+  /** A service found by DNS, whose rule selects the connection's original destination: it keeps how names are resolved. */
   readonly keepsResolution: boolean;
   /** Hosts below a wildcard, resolved as requests for them come. */
   readonly isDynamic: boolean;
   readonly autoMtlsMatches: "none" | "every-endpoint" | "by-endpoint";
   readonly hbone: HboneUse;
-  /** What a waypoint carries to the service, HTTP or connections; "" for clusters of other proxies. */
+  /** The layer that a waypoint carries to the service, HTTP or connections; "" for clusters of other proxies. */
   readonly layer: "" | "http" | "tcp";
   /** Every endpoint takes HBONE, and callers send no metadata of their own. */
   readonly isAmbient: boolean;
@@ -64,16 +64,16 @@ export interface OutboundClusterInputs {
 export interface ClusterTraits {
   /** Proxies exchange metadata of their workloads on TCP. */
   readonly exchangesMetadata: boolean;
-  /** The handshake says so: a server that agrees sends bytes which only a proxy with the filter takes out again. */
+  /** Offered in the handshake: a server that agrees sends bytes which only a proxy with the filter takes out again. */
   readonly offersPeerExchange: boolean;
-  /** Tunnels say who calls. */
+  /** Tunnels name the caller. */
   readonly carriesBaggage: boolean;
   /** Clusters name the services behind them, for telemetry. */
   readonly namesServices: boolean;
   readonly weighsLocalities: boolean;
   /** Keys of Redis stay with their server. */
   readonly hashesRedis: boolean;
-  /** Endpoints that are not ready are sent whatever a rule says, and must never be called. */
+  /** Endpoints that are not ready are sent whatever a rule states, and must never be called. */
   readonly neverPanics: boolean;
   /** Queries after which the resolver takes a fresh socket; 0 for never. */
   readonly udpMaxQueries: number;

@@ -6,7 +6,7 @@ import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../../testing
 const files = { TLS_CLIENT_CERT_CHAIN: "/c/c.pem", TLS_CLIENT_KEY: "/c/k.pem", TLS_CLIENT_ROOT_CERT: "/c/r.pem" };
 const mutual = { mode: "MUTUAL", clientCertificate: "/r/c.pem", privateKey: "/r/k.pem", caCertificates: "/r/ca.pem" };
 
-/** What certificates and roots the cluster of a service names, in the order of the text. */
+/** The certificates and roots that the cluster of a service names, in the order of the text. */
 function secrets(tls: Record<string, string>, service = aService("web", "shop")): readonly string[] {
   const rule = aConfig("DestinationRule", "shop", "r", { host: service.hostname, trafficPolicy: { tls } });
   const name = `outbound|80||${service.hostname}`;

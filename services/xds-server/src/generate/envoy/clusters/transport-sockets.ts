@@ -1,4 +1,4 @@
-/** The transport of a cluster: plain, the mesh's TLS (for some or all endpoints), or TLS as a rule says. */
+/** The transport of a cluster: plain, the mesh's TLS (for some or all endpoints), or TLS as a rule states. */
 import { sniName } from "@flotilla/model";
 import { create, type MessageInitShape } from "@flotilla/proto";
 import type { ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
@@ -42,11 +42,11 @@ export interface TransportSockets {
   readonly fields: Pick<MessageInitShape<typeof ClusterSchema>, "transportSocket" | "transportSocketMatches">;
   /** By the rule and not the mesh's own: what callers negotiate has to stay as it is. */
   readonly isStated: boolean;
-  /** What the connection carries cannot be added to: neither end learns of the other's baggage from it. */
+  /** Nothing can be added to the connection's content: neither end gets the other's baggage from it. */
   readonly hidesPeers: boolean;
 }
 
-/** What the rule and the mesh ask for; `tls` of the rule stays within a tunnel, the mesh's own does not. */
+/** The transport that the rule and the mesh ask for; `tls` of the rule stays within a tunnel, the mesh's own does not. */
 type Choice =
   | { readonly kind: "passing" }
   | { readonly kind: "plain" }

@@ -36,7 +36,7 @@ export interface EndpointInputs {
   /** Networks whose endpoints the proxy asks for, separated by commas; empty for all. */
   readonly networkView: string;
   readonly gateways: GatewaysByNetwork;
-  /** What decides about priorities and shares of localities, if anything does. */
+  /** The setting for priorities and shares of localities, if there is one. */
   readonly setting: LocalityLoadBalancerSetting | undefined;
   /** Endpoints that are alike by `failoverPriority` are distinguished by distance. */
   readonly failsOverByDistance: boolean;

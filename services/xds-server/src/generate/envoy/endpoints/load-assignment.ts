@@ -157,7 +157,7 @@ function transportMatch({ tunnel, tlsMode }: ReachedEndpoint, tunnels: TunnelUse
   return tlsMode === "istio" ? { [key]: { tlsMode } } : {};
 }
 
-/** Telemetry of the caller names the workload by this. "latest" says no more than nothing. */
+/** Telemetry of the caller names the workload by this. "latest" means the same as nothing. */
 function workloadMetadata({ workloadName, namespace, labels, clusterId }: Endpoint): JsonObject {
   const service = labels["service.istio.io/canonical-name"] ?? labels["app"] ?? workloadName;
   const revision = labels["service.istio.io/canonical-revision"] ?? labels["version"] ?? "";

@@ -1,4 +1,4 @@
-/** Which localities of a cluster come first for a proxy, or which share of its requests each gets. */
+/** Selects the localities of a cluster that come first for a proxy, or the share of its requests that each gets. */
 import { type Labels, type Locality, ownValue, parseLocality, totalWeight } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 
@@ -125,7 +125,7 @@ function topologyLabel({ locality, labels, network, clusterId, nodeName }: Membe
   }
 }
 
-/** Envoy wants priorities without gaps. */
+/** Envoy requires priorities without gaps. */
 function dense<Endpoint extends Member>(groups: readonly Group<Endpoint>[]): Group<Endpoint>[] {
   const levels = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
   return groups.map((group) => ({ ...group, priority: levels.indexOf(group.priority) }));

@@ -1,4 +1,4 @@
-/** Which endpoints are called through tunnels or gateways of their networks, and where a tunnel leads. */
+/** Endpoints that are called through tunnels or gateways of their networks, and the destination of a tunnel. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import type { Endpoint } from "@flotilla/model";

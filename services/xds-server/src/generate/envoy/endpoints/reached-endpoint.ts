@@ -5,15 +5,15 @@
 import { type Endpoint, isIpAddress, isIpv6, type NetworkGateway } from "@flotilla/model";
 
 /**
- * Which endpoints are called by HBONE: none, those that take it and not the mesh's TLS, or all that take it. Clusters from a
- * waypoint to the services behind it have one transport for all endpoints, which need not be marked there.
+ * Endpoints that are called by HBONE: none, those that take it and not the mesh's TLS, or all that take it. Clusters from a waypoint to the
+ * services behind it have one transport for all endpoints, which need not be marked there.
  */
 export type TunnelUse = "none" | "without-mesh-tls" | "preferred" | "waypoint";
 
 export interface Tunnel {
   /** Where connections arrive within Envoy. */
   readonly listener: "connect_originate" | "inner_connect_originate";
-  /** What the tunnel leads to, and the waypoint that it ends at. */
+  /** The destination of the tunnel, and the waypoint that it ends at. */
   readonly local: string;
   readonly waypoint?: string;
   /** The service that a tunnel within a tunnel is for, as `host:port`. */
@@ -33,7 +33,7 @@ export function takesHbone({ takesHbone: isCaptured, labels }: Pick<Endpoint, "t
   return isCaptured === true || labels[managedLabel] === waypointController;
 }
 
-/** The workload says so itself; otherwise the ztunnel of its node does. */
+/** True where the workload's label declares it; otherwise the ztunnel of its node ends them. */
 export function endsTunnelsItself({ labels }: Pick<Endpoint, "labels">): boolean {
   return labels["networking.istio.io/tunnel"] === "http";
 }
@@ -114,7 +114,7 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
   ];
 }
 
-/** A proxy that does not say its network calls all of them directly where no gateway is known. */
+/** A proxy that does not report its network calls all of them directly where no gateway is known. */
 function isFar({ network: there }: Endpoint, network: string): boolean {
   return there !== "" && network !== "" && there !== network;
 }

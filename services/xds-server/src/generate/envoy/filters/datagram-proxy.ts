@@ -41,8 +41,8 @@ export function datagramProxy({ statPrefix, clusters, accessLog }: DatagramProxy
 const million = 1_000_000;
 
 /**
- * Envoy's UDP proxy knows no weighted clusters. A session is one of a client's port, whose hash decides: all shares use the same hash, so
- * that each takes what the ones before it have left.
+ * Envoy's UDP proxy does not support weighted clusters. A session is one of a client's port, whose hash decides: all shares use the same
+ * hash, so that each takes the rest that the ones before it have left.
  */
 function matcherOf(shares: readonly WeightedCluster[]): Matcher {
   const total = shares.reduce((sum, { weight }) => sum + weight, 0);

@@ -4,7 +4,7 @@ import { FileAccessLogSchema } from "@flotilla/proto/envoy/extensions/access_log
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { MeshConfig_AccessLogEncoding } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 
-/** What writes a log, without the requests it is for. */
+/** The writer of a log, without the requests it is for. */
 export interface Log {
   readonly name: string;
   readonly config: Any;

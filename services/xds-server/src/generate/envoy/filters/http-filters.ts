@@ -16,7 +16,7 @@ import {
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 
-/** What decides which filters a connection manager has. */
+/** The inputs that select the filters of a connection manager. */
 export interface HttpFilterChoice {
   readonly direction: "inbound" | "outbound";
   /** Placed before all others. */

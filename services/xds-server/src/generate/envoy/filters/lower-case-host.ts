@@ -12,7 +12,7 @@ import {
   HttpFilterSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 
-/** What a proxy needs for it. */
+/** The extension that a proxy needs for it. */
 export const luaExtension = "envoy.extensions.filters.http.lua.v3.Lua";
 
 /** Apart from that of Lua filters in EnvoyFilters, which scopes must not switch off. */

@@ -1,6 +1,6 @@
 /**
- * Who calls, as the baggage header of tunnels carries it: with it the other end knows a workload that its own control plane does not,
- * such as one of another network. Source: scenario ambient/baggage.
+ * The caller, as the baggage header of tunnels carries it: with it the other end identifies a workload that its own control plane does not
+ * have, such as one of another network. Source: scenario ambient/baggage.
  */
 import { create, type JsonObject } from "@flotilla/proto";
 import { type Filter as ClusterFilter, FilterSchema } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
@@ -11,10 +11,10 @@ import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 const filterName = "upstream_hbone_peer_metadata";
 const baggageKey = "io.istio.baggage";
 
-/** What a tunnel's end says of itself is metadata of the connection under this name, from cluster and endpoint. */
+/** The metadata that a tunnel's end reports of itself belongs to the connection under this name, from cluster and endpoint. */
 export const peerMetadata = "istio.peer_metadata";
 
-/** Of clusters that lead to tunnels: takes over what their end says of itself. */
+/** Of clusters that lead to tunnels: takes over the metadata that their end reports of itself. */
 export const peerOfCluster: ClusterFilter = create(FilterSchema, {
   name: filterName,
   typedConfig: typedStruct(istioExtensions.upstreamPeerMetadata, {}),
@@ -26,7 +26,7 @@ export const peerOfTunnel: Filter = networkFilter(
   typedStruct(istioExtensions.networkPeerMetadata, { baggage_key: baggageKey }),
 );
 
-/** What the caller's own tunnel said, for the next one. */
+/** The baggage of the caller's own tunnel, for the next one. */
 export const baggageHeader = { key: "baggage", value: `%FILTER_STATE(${baggageKey}:PLAIN)%` };
 
 /** Of clusters whose connections within the tunnel are encrypted: nothing can be added to what they carry. */

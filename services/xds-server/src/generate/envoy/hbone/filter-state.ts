@@ -107,7 +107,7 @@ function metadataConfig(end: "downstream" | "upstream", baggage: boolean): JsonO
   };
 }
 
-/** Istio's filters that find the workloads at both ends of a tunnel, for telemetry. @param baggage tunnels say themselves who they are */
+/** Istio's filters that find the workloads at both ends of a tunnel, for telemetry. @param baggage tunnels name themselves */
 export function peerMetadataFilter(end: "downstream" | "upstream", baggage: boolean): HttpFilter {
   const value = typedStruct(istioExtensions.httpPeerMetadata, metadataConfig(end, baggage));
   return create(HttpFilterSchema, {

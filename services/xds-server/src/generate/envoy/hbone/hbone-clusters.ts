@@ -16,7 +16,7 @@ import { destinationMetadata, internalTransport, plainInternal } from "./interna
 
 export const hbonePort = 15008;
 
-/** What tunnels have in common. */
+/** The fields that tunnels have in common. */
 export interface TunnelInputs extends TunnelTls {
   readonly connectTimeout: Duration | undefined;
   /** Of HTTP/2, in bytes; 0 for Envoy's own. */

@@ -190,7 +190,7 @@ function tunnelProxy(name: string, { tunnelStart }: AccessLogs, tunnelingConfig:
   return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
 }
 
-/** Both ends of the tunnel say who they are. */
+/** Both ends of the tunnel name themselves. */
 function said(headers: readonly ReturnType<typeof header>[]) {
   const { key, value } = baggageHeader;
   return { headersToAdd: [...headers, header(key, value)], propagateResponseHeaders: true };

@@ -1,4 +1,4 @@
-/** TLS of HBONE tunnels: version 1.3 unless the compliance policy says else, HTTP/2, the workload's certificate, peers by identity. */
+/** TLS of HBONE tunnels: version 1.3 unless the compliance policy states another, HTTP/2, the workload's certificate, peers by identity. */
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import {

@@ -50,7 +50,7 @@ interface ScopedRoutes {
   readonly scoped: string;
 }
 
-/** How a gateway treats what callers say of themselves. */
+/** A gateway's treatment of the headers in which callers describe themselves. */
 export interface EdgeTraits {
   /** Proxies before it that x-forwarded-for may be believed of. */
   readonly trustedHops: number;

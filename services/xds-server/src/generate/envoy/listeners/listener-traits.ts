@@ -1,4 +1,4 @@
-/** What all listeners of a proxy have in common: plain data, decided once a view. */
+/** The fields that all listeners of a proxy have in common: plain data, decided once a view. */
 import type { Duration } from "@flotilla/proto";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
@@ -41,7 +41,7 @@ export interface ListenerTraits {
   readonly acceptedAtOnce: number | undefined;
   /** For a TLS handshake of outbound listeners and gateways; undefined for as long as it takes. */
   readonly handshakeTimeout: Duration | undefined;
-  /** What marks plain HTTP when the first bytes of a connection are looked at. */
+  /** Protocols that mark plain HTTP when the first bytes of a connection are inspected. */
   readonly plainHttpProtocols: readonly string[];
   readonly normalizePath: boolean;
   readonly mergeSlashes: boolean;
@@ -55,7 +55,7 @@ export interface ListenerTraits {
   /** Callers are known by their address, not by x-forwarded-for. */
   readonly useRemoteAddress: boolean;
   readonly headers: ProxyConfig_ProxyHeaders | undefined;
-  /** Which filters look into protocols. */
+  /** Filters that inspect protocols. */
   readonly protocolFilters: ProtocolFilters;
   /** Undefined where spans are switched off. */
   readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;

@@ -1,4 +1,4 @@
-/** What a connection manager does with headers that concern the proxies themselves. */
+/** A connection manager's handling of headers that concern the proxies themselves. */
 import {
   HttpConnectionManager_ForwardClientCertDetails as ForwardClientCert,
   HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
@@ -13,7 +13,7 @@ import type { TrafficSide } from "./listener-traits.ts";
 /** Whom a proxy faces: callers of its workload, services that its workload calls, callers from outside of the mesh, or both ends of a waypoint. */
 export type HeaderSide = TrafficSide | "edge" | "waypoint";
 
-/** Fields of the connection manager. @param forwarding of client certificates, where `headers` say nothing of it */
+/** Fields of the connection manager. @param forwarding of client certificates, where `headers` have no setting for it */
 export function headerFields(
   headers: ProxyHeaders | undefined,
   side: HeaderSide,

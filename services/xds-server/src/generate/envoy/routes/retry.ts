@@ -1,4 +1,4 @@
-/** Retries of a route: Istio's defaults, and what a VirtualService or the mesh says instead. */
+/** Retries of a route: Istio's defaults, and the settings of a VirtualService or the mesh instead. */
 import { create, pack } from "@flotilla/proto";
 import {
   type RetryPolicy,

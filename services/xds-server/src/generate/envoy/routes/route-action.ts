@@ -35,10 +35,10 @@ import { hundredths, millionths } from "./fraction.ts";
 import { hashPolicy } from "./hash-policy.ts";
 import { retryPolicy } from "./retry.ts";
 
-/** What a destination means to the proxy. */
+/** A destination as the proxy resolves it. */
 export interface KnownDestination {
   readonly cluster: string;
-  /** What its DestinationRule hashes. */
+  /** The hash settings of its DestinationRule. */
   readonly hash: LoadBalancerSettings_ConsistentHashLB | undefined;
   /** How sessions stay with an endpoint, if its service asks for it. */
   readonly session: Any | undefined;
@@ -53,7 +53,7 @@ export interface ActionContext {
   readonly destinations: ReadonlyMap<Destination, KnownDestination>;
   /** Mirrored requests get a host name that distinguishes them. */
   readonly marksMirrored: boolean;
-  /** The mesh's retries for routes that say nothing. */
+  /** The mesh's retries for routes without their own. */
   readonly defaultRetries: HTTPRetry | undefined;
   /** The field that bounds the deadline of a gRPC call: gRPC's own clients do not read Envoy's older one. */
   readonly bounds: "grpc-timeout" | "stream-duration";
@@ -98,7 +98,7 @@ export function singleDestinationHeaders({ route }: HTTPRoute): HeaderMutations 
 interface DestinationService {
   /** Of the listener that requests come to; 0: any. */
   readonly listenPort: number;
-  /** What stands behind the destination's host, and its only port if it has just one; undefined: unknown. */
+  /** The service behind the destination's host, and its only port if it has just one; undefined: unknown. */
   readonly service: { readonly hostname: string; readonly onlyPort: number | undefined } | undefined;
   /** The name of its cluster where it isn't that of every proxy's. */
   readonly clusterOf?: ((port: number, subset: string, hostname: string) => string) | undefined;

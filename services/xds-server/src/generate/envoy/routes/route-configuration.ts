@@ -30,7 +30,7 @@ export interface ServiceNames {
   readonly addresses: readonly string[];
   /** Pods of a headless service are called by `<pod>.<service>`. */
   readonly hasPodNames: boolean;
-  /** Whether names may be written with a dot at the end. */
+  /** True where names may be written with a dot at the end. */
   readonly mayEndInDot: boolean;
 }
 
@@ -86,7 +86,7 @@ function sharedDomainName(hostname: string, proxyDomain: string): readonly strin
   return shared === 0 || shared === host.length ? [] : [host.slice(0, host.length - shared).join(".")];
 }
 
-/** What the name of a sidecar's route configuration says. */
+/** The parts of the name of a sidecar's route configuration. */
 export interface ListenerRoute {
   /** 0 for listeners that take requests for any port. */
   readonly port: number;

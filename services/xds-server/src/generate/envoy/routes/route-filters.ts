@@ -1,4 +1,4 @@
-/** What a route says to HTTP filters: faults to inject, cross-origin policy, sessions that stay with one endpoint. */
+/** A route's settings for HTTP filters: faults to inject, cross-origin policy, sessions that stay with one endpoint. */
 import type { RouteSession } from "@flotilla/gateway-api";
 import { type Any, create, type GenMessage, type Message, pack } from "@flotilla/proto";
 import { FaultDelaySchema } from "@flotilla/proto/envoy/extensions/filters/common/fault/v3/fault_pb";
@@ -31,7 +31,7 @@ export const faultFilter = "envoy.filters.http.fault";
 export function httpFault({ delay, abort }: HTTPFaultInjection): Any {
   const fault = create(HTTPFaultSchema, {
     ...(delay && { delay: faultDelay(delay) }),
-    // One that does not say what to answer is none.
+    // An abort without an answer is none.
     ...(abort && abort.errorType.case !== undefined && { abort: faultAbort(abort) }),
   });
   return pack(HTTPFaultSchema, fault);

@@ -1,4 +1,4 @@
-/** What a request must look like for a route of a VirtualService. */
+/** Conditions on a request for a route of a VirtualService. */
 import { compareText } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {

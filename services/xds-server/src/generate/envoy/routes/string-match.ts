@@ -13,7 +13,7 @@ export function stringMatcher({ matchType }: StringMatch): StringMatcher | undef
   return create(StringMatcherSchema, { matchPattern: { case: matchType.case, value: matchType.value } });
 }
 
-/** Whether everything matches: no value, or an expression for anything. */
+/** True where everything matches: no value, or an expression for anything. */
 export function matchesAnything({ matchType }: StringMatch): boolean {
   return matchType.case === undefined || (matchType.case === "regex" && ["", "*"].includes(matchType.value));
 }
@@ -52,6 +52,6 @@ export function claimMatcher(name: string, match: StringMatch, invert: boolean):
 function claimPath(name: string): readonly string[] | undefined {
   const rest = name.slice(prefix.length);
   if (rest.startsWith(".")) return rest.length === 1 ? undefined : rest.slice(1).split(".");
-  // What stands between the first bracket and the last is parted where one closes and the next opens. Source: corpus pki-auth, ToRoutingClaim.
+  // Splits the text between the first bracket and the last where one closes and the next opens. Source: corpus pki-auth, ToRoutingClaim.
   return rest.length > 2 && rest.startsWith("[") && rest.endsWith("]") ? rest.slice(1, -1).split("][") : undefined;
 }

@@ -30,11 +30,11 @@ import { isCatchAll, routeMatch } from "./route-match.ts";
 export interface RouteContext extends ActionContext {
   /** See `hasSegmentPrefixes`. */
   readonly hasSegmentPrefixes: boolean;
-  /** What routes of the Gateway API ask for besides, by the name of the HTTP route. */
+  /** Extra settings of routes of the Gateway API, by the name of the HTTP route. */
   readonly extraOf: (name: string) => RouteExtra | undefined;
   /** Requests arrive by TLS, which decides the default port of redirects. */
   readonly arrivesByTls: boolean;
-  /** Answers say that HTTP/3 is spoken at the same port. */
+  /** Answers advertise HTTP/3 at the same port. */
   readonly advertisesHttp3: boolean;
 }
 

@@ -13,7 +13,7 @@ import { zeroDuration } from "../duration.ts";
 
 type TypedExtensionConfigInit = MessageInitShape<typeof TypedExtensionConfigSchema>;
 
-/** A file that the agent watches, under the name it knows it by (`file-cert:`, `file-root:`). */
+/** A file that the agent watches, under the agent's name for it (`file-cert:`, `file-root:`). */
 export function fileSecret(name: string): SdsSecretConfig {
   const { sdsConfig } = agentSecret(name);
   return create(SdsSecretConfigSchema, {

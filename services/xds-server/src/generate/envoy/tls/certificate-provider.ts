@@ -13,7 +13,7 @@ import {
 const own = { instanceName: "default", certificateName: "default" };
 const roots = { instanceName: "default", certificateName: "ROOTCA" };
 
-/** @param identities of which the server must have one; without any, whoever the mesh vouches for is taken */
+/** @param identities of which the server must have one; without any, every server with an identity of the mesh is accepted */
 export function clientTls(identities: readonly string[]): TransportSocket {
   const context = create(UpstreamTlsContextSchema, { commonTlsContext: commonTls(identities) });
   return tlsSocket(UpstreamTlsContextSchema, context);

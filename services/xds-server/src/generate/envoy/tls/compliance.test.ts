@@ -1,4 +1,4 @@
-/** What the policies leave of the parameters that somebody asked for. Source: istiod asked, for servers and clients alike. */
+/** The remains of requested parameters under the policies. Source: istiod asked, for servers and clients alike. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Any, unpack } from "@flotilla/proto";

@@ -1,4 +1,4 @@
-/** TLS that a proxy opens towards a service: the mesh's own, or as a DestinationRule says. */
+/** TLS that a proxy opens towards a service: the mesh's own, or as a DestinationRule states. */
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type Cluster_TransportSocketMatch,
@@ -91,7 +91,7 @@ export interface DestinationRuleTlsInputs {
   readonly compliance: CompliancePolicy;
 }
 
-/** SIMPLE and MUTUAL as a rule says. */
+/** SIMPLE and MUTUAL as a rule states. */
 export function destinationRuleTls({
   settings,
   clientCredential,
@@ -182,7 +182,7 @@ export function tunnelMatch(transportSocket: TransportSocket): Cluster_Transport
 
 export const plainText: TransportSocket = rawBuffer("envoy.transport_sockets.raw_buffer");
 
-/** What a header of the caller's address is put before where no endpoint is asked for TLS. */
+/** The socket beneath a header of the caller's address where no endpoint needs TLS. */
 export const unencrypted: TransportSocket = rawBuffer("raw_buffer");
 
 function rawBuffer(name: string): TransportSocket {

@@ -95,7 +95,7 @@ function filterChain(inputs: RouterListenerInputs, chain: RouterChain): FilterCh
   });
 }
 
-/** What sidecars offer when they open mutual TLS. */
+/** Protocols that sidecars offer when they open mutual TLS. */
 const offeredInMesh = ["istio", "istio-peer-exchange", "istio-http/1.0", "istio-http/1.1", "istio-h2"];
 
 function meshProtocols(chain: RouterChain) {

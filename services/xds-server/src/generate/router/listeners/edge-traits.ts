@@ -1,4 +1,4 @@
-/** What lies before a router (`gatewayTopology` of its ProxyConfig). */
+/** The topology in front of a router (`gatewayTopology` of its ProxyConfig). */
 import { fromJson, type JsonValue } from "@flotilla/proto";
 import { ForwardClientCertDetails, type Topology, TopologySchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { query } from "../../../snapshot/view.ts";

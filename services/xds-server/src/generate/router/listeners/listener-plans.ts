@@ -1,4 +1,4 @@
-/** Which listeners a router has, and the filter chains of each. */
+/** Plans a router's listeners, and the filter chains of each. */
 import {
   type GatewayListener,
   type GatewayServer,

@@ -1,4 +1,4 @@
-/** What a router's listener is made of: plain data, so that equal plans are recognised and not built again. */
+/** The parts of a router's listener: plain data, so that equal plans are recognised and not built again. */
 import { type Protocol, parseProtocol } from "@flotilla/model";
 import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { type GatewayServer, plainHost } from "../../../snapshot/scope/gateway-merge.ts";

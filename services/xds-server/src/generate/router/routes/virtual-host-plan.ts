@@ -1,6 +1,6 @@
 /**
- * Which virtual hosts a route configuration of a router has: one for each host that a server and a VirtualService of its Gateway
- * share. Names and reach only, no routes: those change more often.
+ * Virtual hosts of a router's route configuration: one for each host that a server and a VirtualService of its Gateway share. Names and
+ * reach only, no routes: those change more often.
  */
 import { compareSpecificity, compareText, hostCovers, type TextOf, textCodec } from "@flotilla/model";
 import { type GatewayName, type GatewayServer, plainHost, serverHost } from "../../../snapshot/scope/gateway-merge.ts";
@@ -20,7 +20,7 @@ export interface RouterHost {
   readonly routes: readonly RoutesKey[];
   /** Plain requests are sent to HTTPS. */
   readonly redirects: boolean;
-  /** Whether backends learn how often a request was tried. */
+  /** True where requests to backends carry the attempt count. */
   readonly countsAttempts: boolean;
   /** All requests are answered with 421 (Misdirected Request): they came over a connection for other hosts. */
   readonly isMisdirected: boolean;

@@ -1,6 +1,6 @@
 /**
- * Which filter chains one inbound port needs, by its protocol and mutual TLS mode: each chain takes one
- * kind of connection, so that together they take all that the mode allows.
+ * Selects the filter chains of one inbound port, by its protocol and mutual TLS mode: each chain takes one kind of connection, so that
+ * together they take all that the mode allows.
  */
 
 import type { MutualTlsMode } from "@flotilla/model";
@@ -12,13 +12,13 @@ export interface ChainOption {
   readonly carries: "http" | "tcp";
   /** The sidecar terminates TLS. */
   readonly tls: boolean;
-  /** As the Sidecar says; else by the mesh's certificates. */
+  /** As the Sidecar states; else by the mesh's certificates. */
   readonly ownTls?: ServerTLSSettings;
   readonly transportProtocol?: "tls" | "raw_buffer";
   readonly applicationProtocols?: readonly string[];
 }
 
-/** What sidecars offer when they open mutual TLS. */
+/** Protocols that sidecars offer when they open mutual TLS. */
 const istioHttp = ["istio-http/1.0", "istio-http/1.1", "istio-h2"];
 const istioTcp = ["istio-peer-exchange", "istio"];
 const anyIstio = ["istio", "istio-peer-exchange", ...istioHttp];

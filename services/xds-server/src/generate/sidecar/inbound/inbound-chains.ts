@@ -21,13 +21,13 @@ export interface InboundChainInputs {
   readonly trustDomains: readonly string[];
   readonly serverFiles: ServerFiles;
   readonly meshTls: TlsParameters;
-  /** What a Sidecar's own TLS does not say. */
+  /** Defaults for the fields that a Sidecar's own TLS lacks. */
   readonly tlsDefaults: TlsDefaults | undefined;
   readonly compliance: CompliancePolicy;
   readonly authorization: AuthorizationFilters;
 }
 
-/** What one group of filter chains leads to. */
+/** The destination of one group of filter chains. */
 export interface InboundDestination {
   readonly name: string;
   readonly cluster: string;

@@ -24,7 +24,7 @@ export interface InboundPort {
   readonly hostname: string;
   /** By MeshConfig's pattern; empty without one. */
   readonly statName: string;
-  /** The same for listeners, which do not know of workload ports. */
+  /** The same for listeners, which do not have workload ports. */
   readonly listenerStatName: string;
   /** The proxy listens itself, at `address`. */
   readonly bindToPort: boolean;
@@ -111,7 +111,7 @@ function sidecarPort(
   };
 }
 
-/** What arrives over HTTPS is HTTP once the sidecar has taken the TLS off. */
+/** Requests that arrive over HTTPS are HTTP once the sidecar has terminated the TLS. */
 function ownTlsOf(protocol: Protocol, ownTls: ServerTLSSettings | undefined) {
   return ownTls === undefined ? { protocol } : { protocol: protocol === "HTTPS" ? "HTTP" : protocol, ownTls };
 }

@@ -18,7 +18,7 @@ export interface MainInternalInputs extends InboundChainInputs {
 
 export function buildMainInternal(inputs: MainInternalInputs): Listener {
   const { ports, traits } = inputs;
-  // Whoever opened the tunnel has shown itself there: peers exchange nothing at known ports.
+  // The opener of the tunnel has identified itself there: peers exchange nothing at known ports.
   const known = { ...inputs, traits: { ...traits, networkMetadata: false, httpMetadata: false } };
   const cluster = "InboundPassthroughCluster";
   const unknown: InboundDestination = {

@@ -14,7 +14,7 @@ function aDualMesh(): Core {
   return core;
 }
 
-test("what a proxy of both families opens at its loopback address, it opens at both", () => {
+test("a proxy of both families opens its loopback listeners at both addresses", () => {
   const listener = resourceOf(aDualMesh(), aSidecar("shop", dual), typeUrl.listener, "127.0.0.1_15007");
   assert.deepEqual(listener?.["additionalAddresses"], [
     { address: { socketAddress: { address: "::1", portValue: 15007 } } },

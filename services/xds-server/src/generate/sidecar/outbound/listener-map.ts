@@ -11,7 +11,7 @@ interface Entry {
   readonly bindToPort: boolean;
   readonly extraAddresses: readonly string[];
   chains: readonly OutboundChain[];
-  /** Belongs to an earlier egress listener, which alone says what it takes. */
+  /** Belongs to an earlier egress listener, which alone decides its content. */
   locked: boolean;
   readonly owner: string;
 }

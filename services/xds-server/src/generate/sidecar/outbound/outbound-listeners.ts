@@ -138,8 +138,8 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
 }
 
 /**
- * Requests to a service's address are its, whatever host they name (GEP-1324 of the Gateway API); requests to other addresses are
- * distinguished by their host, in the listener of the port. differs: istiod knows the host only (decision 0137).
+ * Requests to a service's address belong to the service, whatever host they name (GEP-1324 of the Gateway API); requests to other addresses
+ * are distinguished by their host, in the listener of the port. differs: istiod goes by the host only (decision 0137).
  */
 function addAtClusterAddress(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">): void {
   const bind = serviceAddress(view, part.service);
@@ -199,7 +199,7 @@ function addService(view: View, map: ListenerMap, part: Part): void {
   });
 }
 
-/** Whether the address of a connection does not identify the service. */
+/** True where the address of a connection does not identify the service. */
 function needsServerName(view: View, { service, bind, cidr, address = serviceAddress(view, service) }: Part): boolean {
   const { wildcardAddress } = view.read(listenerTraits);
   if (cidr !== undefined || (service.resolution === "dynamic-dns" && service.hostname.startsWith("*"))) return true;

@@ -1,4 +1,4 @@
-/** What an outbound listener is made of: plain data, so that equal plans are recognised and not built again. */
+/** The parts of an outbound listener: plain data, so that equal plans are recognised and not built again. */
 import { type Protocol, parseCidr, rangeBits } from "@flotilla/model";
 import type { DnsCache } from "../../envoy/clusters/dns-cache.ts";
 import type { WeightedCluster } from "../../envoy/filters/network-filters.ts";

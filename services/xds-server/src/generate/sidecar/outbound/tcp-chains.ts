@@ -104,7 +104,7 @@ function tcpRouteChains(view: View, target: TcpTarget): readonly TcpChain[] {
       for (const match of route.match.filter((one) => applies(view, target, one))) {
         if (match.destinationSubnets.length === 0) return [...chains, everything()];
         if (!isNew(seen, match.destinationSubnets.join())) continue;
-        // As istiod has it, such a chain does not say where it comes from.
+        // As in istiod, such a chain does not name its origin.
         const { origin: _, ...anonymous } = chain(view, target, config, route.route, [], match.destinationSubnets);
         chains.push(anonymous);
       }

@@ -26,7 +26,7 @@ import { type WaypointTraits, waypointTraits } from "./traits.ts";
 
 type Filters = FilterChain["filters"];
 
-/** What the chains of one service, or of workloads, have in common. */
+/** The fields that the chains of one service, or of workloads, have in common. */
 interface ChainPlace {
   readonly traits: WaypointTraits;
   readonly authorization: AuthorizationFilters;
@@ -90,7 +90,7 @@ function isOpen({ hostname, resolution }: Service): boolean {
 interface ServedPort {
   readonly service: Service;
   readonly port: ServicePort;
-  /** Of the chain, and of the cluster that it leads to where no route says otherwise. */
+  /** Of the chain, and of the cluster that it leads to where no route states otherwise. */
   readonly name: string;
 }
 

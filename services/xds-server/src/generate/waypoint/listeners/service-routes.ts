@@ -71,7 +71,7 @@ interface DestinationPort {
   readonly host: string;
 }
 
-/** Services behind the waypoint are reached from within it; a host that nobody knows counts as one of them, as in istiod. */
+/** Services behind the waypoint are reached from within it; an unknown host counts as one of them, as in istiod. */
 function destinationCluster(view: View, { number, subset, host: hostname }: DestinationPort): string {
   const own = waypointService(view, hostname);
   if (own === undefined && visibleService(view, hostname) !== undefined)

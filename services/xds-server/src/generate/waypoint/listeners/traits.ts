@@ -1,4 +1,4 @@
-/** What the chains of a service behind a waypoint have in common: telemetry and extensions as its own policies have them. */
+/** The fields that the chains of a service behind a waypoint have in common: telemetry and extensions as its own policies have them. */
 
 import type { PolicySubject } from "../../../snapshot/scope/policy-targets.ts";
 import { telemetryScope } from "../../../snapshot/scope/telemetry.ts";

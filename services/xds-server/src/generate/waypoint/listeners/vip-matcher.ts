@@ -1,4 +1,4 @@
-/** Which filter chain of `main_internal` a connection gets: by the address of a service, its port, and what it carries. */
+/** Selects the filter chain of `main_internal` for a connection: by the address of a service, its port, and the layer it carries. */
 import { isUnsupported, parseCidr, type ServicePort } from "@flotilla/model";
 import { type Any, create, type GenMessage, type Message, pack, StringValueSchema } from "@flotilla/proto";
 import {
@@ -108,7 +108,7 @@ function portMatch(hostname: string, { number: port, protocol }: ServicePort): M
   return layer && chainAction(name(layer));
 }
 
-/** What the first bytes of a connection look like. */
+/** Matches the first bytes of a connection. */
 function protocolMatcher(chains: { readonly http: string; readonly tcp: string }): Matcher {
   const http = chainAction(chains.http);
   const byProtocol = exactMatcher(input("application-protocol", ApplicationProtocolInputSchema), [

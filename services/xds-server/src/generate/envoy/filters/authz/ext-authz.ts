@@ -26,7 +26,7 @@ export interface Authorizer {
     | { readonly case: "envoyExtAuthzGrpc"; readonly value: GrpcProvider };
 }
 
-/** What shadow rules leave behind for the filter after them. */
+/** Prefix of the results that shadow rules leave for the filter after them. */
 export const shadowPrefix = "istio_ext_authz_";
 
 export function httpExtAuthz({ name, service, settings }: Authorizer): HttpFilter {

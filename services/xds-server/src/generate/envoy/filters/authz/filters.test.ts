@@ -15,7 +15,7 @@ function inbound(spec: JsonObject, annotations: Readonly<Record<string, string>>
   return JSON.stringify(resourceOf(core, aSidecar("shop"), typeUrl.listener, "virtualInbound"));
 }
 
-test("who is asked outside is asked before tokens are checked, policies decide afterwards", () => {
+test("external authorizers are asked before tokens are checked, policies decide afterwards", () => {
   const order = (spec: JsonObject) =>
     [...inbound(spec).matchAll(/"name":"envoy\.filters\.http\.(rbac|jwt_authn)"/g)].slice(0, 2).map(([, name]) => name);
   assert.deepEqual(order({ action: "CUSTOM", provider: { name: "unknown" }, rules: [{}] }), ["rbac", "jwt_authn"]);

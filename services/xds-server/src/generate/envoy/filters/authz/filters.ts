@@ -20,7 +20,7 @@ import type { CallersBy } from "./rule.ts";
 export interface AuthorizationInputs {
   readonly policies: readonly Config<AuthorizationPolicy>[];
   readonly trustDomains: readonly string[];
-  /** Who is asked about CUSTOM policies; undefined where nobody can be. */
+  /** The authorizer that decides CUSTOM policies; undefined where there is none. */
   readonly authorizer: Authorizer | undefined;
   readonly callersBy: CallersBy;
 }
@@ -53,7 +53,7 @@ export function authorizationHttpFilters(
 export function authorizationNetworkFilters(inputs: AuthorizationInputs): PolicyFilters<Filter> {
   const asked = inputs.authorizer && networkExtAuthz(inputs.authorizer);
   const isAsked = asked !== undefined && customPolicies(inputs.policies).length > 0;
-  // What can be asked about requests only passes as a connection.
+  // Connections pass where the authorizer supports requests only.
   const custom = inputs.authorizer === undefined || isAsked ? customParts(inputs, true) : [];
   return {
     asked: [...custom.map(networkRbac), ...(isAsked ? [asked] : [])],
@@ -62,7 +62,7 @@ export function authorizationNetworkFilters(inputs: AuthorizationInputs): Policy
   };
 }
 
-/** What can be asked about connections, decided on the request that opens a tunnel: whoever is refused gets an answer. */
+/** Rules that can be checked on connections, decided on the request that opens a tunnel: rejected callers get an answer. */
 export function connectionRulesAsHttpFilters(inputs: AuthorizationInputs): readonly HttpFilter[] {
   return decidedParts(inputs, true).map(httpRbac);
 }
@@ -114,7 +114,7 @@ function isDryRun({ annotations }: Config): boolean {
   return annotations["istio.io/dry-run"] === "true";
 }
 
-/** What is marked for the one provider; where nobody can be asked, what was to be decided is denied. */
+/** Marks the requests for the one provider; where there is no authorizer, those that it was to decide are denied. */
 function customParts(
   { policies, trustDomains, authorizer, callersBy }: AuthorizationInputs,
   tcp: boolean,

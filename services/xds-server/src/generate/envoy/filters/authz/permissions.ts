@@ -1,4 +1,4 @@
-/** What a rule asks of the request, as Envoy's permissions. */
+/** A rule's conditions on the request, as Envoy's permissions. */
 import { create, pack } from "@flotilla/proto";
 import { type Permission, PermissionSchema } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
 import { UriTemplateMatchConfigSchema } from "@flotilla/proto/envoy/extensions/path/match/uri_template/v3/uri_template_match_pb";

@@ -1,4 +1,4 @@
-/** What a rule asks of the caller, as Envoy's principals. Principals of the mesh's trust domain are meant under its aliases too. */
+/** A rule's conditions on the caller, as Envoy's principals. Principals of the mesh's trust domain are meant under its aliases too. */
 import { quoteRegex } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Principal, PrincipalSchema } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";

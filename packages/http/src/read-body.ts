@@ -2,8 +2,10 @@
 import type { IncomingMessage } from "node:http";
 import { heldBodiesOf } from "./held-bodies.ts";
 
-/** So much is dropped of a body that is too large; a caller that goes on is cut off. */
+/** So much is dropped of a body that is too large; then it is read no more, and a caller that goes on is cut off. */
 const maxDroppedBytes = 256 * 1024 * 1024;
+/** Closing at once would reset the connection, which takes away an answer that the caller has not read yet. */
+const cutOffAfterMs = 5_000;
 
 /** Why a body is not there: it is larger than the bound, or the server holds too many bytes of bodies now. */
 export type BodyRefusal = "too large" | "busy";
@@ -28,7 +30,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
   if (Number(request.headers["content-length"]) > maxBytes) refuse("too large");
   request.on("data", (chunk: Buffer) => {
     size += chunk.byteLength;
-    if (size > maxBytes + maxDroppedBytes) request.destroy();
+    if (size > maxBytes + maxDroppedBytes) return cutOff(request);
     if (isRefused) return;
     if (size > maxBytes) return refuse("too large");
     chunks.push(chunk);
@@ -41,4 +43,10 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
   request.once("error", reject);
   request.once("close", () => reject(new Error("the body ended too early")));
   return promise;
+}
+
+function cutOff(request: IncomingMessage): void {
+  request.pause();
+  const timer = setTimeout(() => request.destroy(), cutOffAfterMs);
+  request.once("close", () => clearTimeout(timer));
 }

@@ -4,7 +4,7 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /flotilla
 RUN npm install --global pnpm@12.21.0
-COPY package.json pnpm-lock.yaml pnpm-workspace.yaml LICENSE NOTICE ./
+COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json LICENSE NOTICE ./
 COPY packages packages
 COPY services services
 COPY scripts/bundle scripts/bundle

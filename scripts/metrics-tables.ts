@@ -35,7 +35,10 @@ const ofService: Readonly<Record<string, readonly Declare[]>> = {
     createIngestMetrics,
     createPushMetrics,
     (metrics) =>
-      declareMeshMetrics(metrics, { inputs: none, findings: none, unselected: none, version: "", nowMs: Date.now }),
+      declareMeshMetrics(metrics, {
+        ...{ inputs: none, findings: none, unselected: none, withoutServices: () => 0 },
+        ...{ version: "", nowMs: Date.now },
+      }),
     declareForwarded,
     droppedConnections,
   ],

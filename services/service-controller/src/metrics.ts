@@ -11,6 +11,16 @@ export interface RegistryMetrics {
   readonly repaired: Counter<"registry">;
   readonly publishSeconds: Histogram;
   readonly clusters: ClusterCounters;
+  readonly machines: MachineCounters;
+}
+
+/** Registrations of machines that this replica saw, by istiod's names. */
+export interface MachineCounters {
+  readonly registered: Counter;
+  readonly updated: Counter;
+  readonly disconnected: Counter;
+  readonly removed: Counter;
+  readonly failed: Counter;
 }
 
 export function declareMetrics(metrics: Metrics): RegistryMetrics {
@@ -42,6 +52,22 @@ export function declareMetrics(metrics: Metrics): RegistryMetrics {
       help: "From the write of the source to the acknowledged publication of the change.",
     }),
     clusters: declareClusterCounters(metrics),
+    machines: declareMachineCounters(metrics),
+  };
+}
+
+function declareMachineCounters(metrics: Metrics): MachineCounters {
+  const counter = (what: string, help: string) => {
+    const declared = metrics.counter({ name: `auto_registration_${what}_total`, help });
+    declared.add(0);
+    return declared;
+  };
+  return {
+    registered: counter("success", "Machines that were registered."),
+    updated: counter("updates", "Registered machines that connected again or state something else."),
+    disconnected: counter("unregister", "Registered machines that are connected to no replica of xds-server any more."),
+    removed: counter("deletes", "Registered machines that were removed since they did not come back in time."),
+    failed: counter("errors", "Reports of machines that could not be read."),
   };
 }
 

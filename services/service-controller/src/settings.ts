@@ -7,6 +7,7 @@ import {
   defaultPorts,
   duration,
   flag,
+  listOf,
   ownHostSettings,
   parseSettings,
   type Service,
@@ -34,6 +35,13 @@ export const settings = {
     default: undefined,
     sentence:
       "A YAML file with services and endpoints of their own, followed while running; see docs/registry-file.md.",
+  }),
+  registries: listOf({
+    env: "REGISTRIES",
+    default: [],
+    values: ["Kubernetes", "Consul"],
+    sentence:
+      "Registries to read (Kubernetes, Consul) of those that are configured: Kubernetes where there is a cluster, Consul where CONSUL_HTTP_ADDR is set; empty for all.",
   }),
   podName: text({
     env: "POD_NAME",

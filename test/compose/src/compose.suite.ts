@@ -9,8 +9,10 @@ import { parse } from "yaml";
 import { containerSeconds, engineDifference, engineSeconds } from "./cpu.ts";
 import { commandsOf } from "./documented.ts";
 import { figure, seconds, timed } from "./figures.ts";
-import { provideImages } from "./images.ts";
+import { checkImageContents } from "./image-contents.ts";
+import { provideImage, provideImages } from "./images.ts";
 import { request, startLoad } from "./load.ts";
+import { checkObservability } from "./observability.ts";
 import { Project } from "./project.ts";
 
 const imageBytes = 250e6;
@@ -18,13 +20,20 @@ const idleMs = 60_000;
 const oneShot = "setup";
 
 interface ComposeFile {
-  readonly services: Readonly<Record<string, { readonly image: string; readonly build?: { readonly args: Labels } }>>;
+  readonly services: Readonly<Record<string, ComposeService>>;
+}
+interface ComposeService {
+  readonly image: string;
+  readonly build?: { readonly args: Labels };
+  readonly profiles?: readonly string[];
 }
 type Labels = Readonly<Record<string, string>>;
 
 describe("Docker Compose", () => {
   let project: Project;
   let services: readonly string[] = [];
+  /** Images of the profile `observability` that are there, by service. */
+  let watchers: Readonly<Record<string, boolean>> = {};
 
   const allHealthy = async (): Promise<boolean> =>
     (await project.containers()).every(({ service, running, health, exitCode }) =>
@@ -74,10 +83,14 @@ describe("Docker Compose", () => {
     const file = parse(readFileSync(join(project.directory, "docker-compose.yml"), "utf8"), {
       merge: true,
     }) as ComposeFile;
-    services = Object.keys(file.services).filter((name) => name !== oneShot);
-    const named = Object.values(file.services).flatMap(({ image, build }) => [
-      ...(build === undefined ? [image] : Object.values(build.args)),
-    ]);
+    const [always, onRequest] = [false, true].map((isOnRequest) =>
+      Object.entries(file.services).filter(([, { profiles }]) => (profiles !== undefined) === isOnRequest),
+    );
+    services = (always ?? []).map(([name]) => name).filter((name) => name !== oneShot);
+    watchers = Object.fromEntries((onRequest ?? []).map(([name, { image }]) => [name, provideImage(image)]));
+    const named = (always ?? []).flatMap(([, { image, build }]) =>
+      build === undefined ? [image] : Object.values(build.args),
+    );
     const images = named.map((image) => image.replace(/^\$\{\w+:-(.*)\}$/, "$1"));
     provideImages([...new Set(images)].filter((image) => !image.startsWith("flotilla:")));
   });
@@ -100,6 +113,9 @@ describe("Docker Compose", () => {
       project.command("docker", ["run", "--rm", "--entrypoint", "sh", "flotilla:0.1.0", "-c", "true"]),
     );
   });
+
+  it("has licences and SBOMs of the bundle, of Node and of Debian's libraries in the image", () =>
+    checkImageContents(project));
 
   it("a first `up` makes everything healthy, and the sample answers through two Envoys", async () => {
     const begin = performance.now();
@@ -134,6 +150,14 @@ describe("Docker Compose", () => {
     assert.match(text, /2 proxies/);
     assert.match(text, /generation \d+/);
   });
+
+  it(
+    "the profile `observability`: Prometheus scrapes every service, evaluates every alert, answers every panel",
+    {
+      timeout: 300_000,
+    },
+    () => checkObservability(project, watchers),
+  );
 
   it("the directory of configuration is followed while it runs", async () => {
     const routes = join(project.directory, "samples/compose/routes.yaml");

@@ -74,10 +74,7 @@ export const discoveryFlags: readonly DiscoveryFlag[] = [
   { ...flag("namespace", "NAMESPACE", "namespace of the control plane", setting("POD_NAMESPACE")), short: "n" },
   flag("networksConfig", "FILE", "MeshNetworks", setting("MESH_NETWORKS_FILE")),
   flag("profile", undefined, "profiles on request", none("profiles are taken at the introspection pages")),
-  flag("registries", "NAMES", "registries to read", {
-    ...{ type: "missing", accepted: ["Kubernetes", ""] },
-    note: "Kubernetes is read where there is a cluster, Consul where CONSUL_HTTP_ADDR is set",
-  }),
+  flag("registries", "NAMES", "registries to read, of those that are configured", setting("REGISTRIES")),
   flag("secureGRPCAddr", "HOST:PORT", "xDS with TLS", address("xdsTls", "XDS_HOST")),
   flag("shutdownDuration", "DURATION", "longest time for a graceful end", setting("SHUTDOWN_DURATION")),
   flag("tls-cipher-suites", "NAMES", "cipher suites of TLS 1.2", setting("TLS_CIPHER_SUITES")),

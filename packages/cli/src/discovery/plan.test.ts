@@ -44,7 +44,6 @@ const refused: readonly (readonly [name: string, given: FlagValues, says: RegExp
     { log_target: "/tmp/log" },
     /--log_target=\/tmp\/log is not offered: the log goes to the standard output/,
   ],
-  ["a registry that is gone", { registries: "Mock" }, /--registries=Mock is not offered: Kubernetes is read/],
 ];
 for (const [name, given, says] of refused)
   test(`refuses ${name}`, () => assert.throws(() => plan(given), { code: "CLI_USAGE", message: says }));

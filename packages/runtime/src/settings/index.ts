@@ -1,6 +1,6 @@
 /** Tables of settings alone, for code that needs neither logs nor metrics. */
 export { complianceSetting, tlsPortSettings } from "./compliance.ts";
-export { decimal, duration, flag, integer, list, oneOf, port, text, texts, url } from "./kinds.ts";
+export { decimal, duration, flag, integer, list, listOf, oneOf, port, text, texts, url } from "./kinds.ts";
 export {
   describeSettings,
   nearestName,

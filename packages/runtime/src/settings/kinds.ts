@@ -118,6 +118,22 @@ export function list(options: SettingOptions<readonly string[]>): Setting<readon
   return { ...options, bounds: "texts separated by commas", parse };
 }
 
+/** Separated by commas, each one of `values`. */
+export function listOf<T extends string>(
+  options: SettingOptions<readonly T[]> & { readonly values: readonly T[] },
+): Setting<readonly T[]> {
+  const bounds = `texts separated by commas, each one of ${options.values.join(", ")}`;
+  const parse = (value: string): readonly T[] =>
+    list({ ...options, default: [] })
+      .parse(value)
+      .map((name) => {
+        const found = options.values.find((one) => one === name);
+        if (found === undefined) throw new Error(`${name} is not one of ${options.values.join(", ")}`);
+        return found;
+      });
+  return { ...options, bounds, parse };
+}
+
 /** Texts by name, as a JSON object. */
 export function texts(
   options: SettingOptions<Readonly<Record<string, string>>>,

@@ -48,7 +48,9 @@ export async function openInputs(service: RegistryService, options: InputOptions
     ...(configDir === undefined ? [] : [objectDirectory({ path: configDir, onProblems })]),
     ...(file === undefined ? [] : [registryFile({ path: file, onProblems })]),
     ...audited,
-    ...(autoRegistration ? [registeredWorkloadSource({ bus, graceMs, log, failures, nowMs: Date.now })] : []),
+    ...(autoRegistration
+      ? [registeredWorkloadSource({ bus, graceMs, log, failures, nowMs: Date.now, counters: metrics.machines })]
+      : []),
     configEvents({ bus, nowMs: Date.now }),
   ];
   problems.add(...sources);

@@ -20,6 +20,8 @@ export interface ClusterFollowerOptions {
   readonly onEvent?: ClusterObjectsOptions["onEvent"];
   /** Reached, lost, complete for the first time, or something else is wrong. */
   readonly onState: () => void;
+  /** It cannot be followed, for another reason than before. */
+  readonly onSyncError?: ((cluster: string) => void) | undefined;
   /** Our own fault: the source cannot go on. */
   readonly onFailure: (cause: unknown) => void;
 }
@@ -156,6 +158,7 @@ export class ClusterFollower implements AsyncDisposable {
     if (reason === this.#away?.reason) return;
     const sinceMs = this.#away?.sinceMs ?? this.#options.nowMs();
     this.#away = reason === undefined ? undefined : { sinceMs, reason };
+    if (reason !== undefined) this.#options.onSyncError?.(this.cluster);
     this.#options.onState();
   }
 

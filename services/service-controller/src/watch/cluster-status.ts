@@ -31,6 +31,7 @@ export function awayText({ sinceMs, reason }: Away, isComplete: boolean): string
 export interface ClusterCounters {
   readonly secretEvents: Counter<"event">;
   readonly syncTimeouts: Counter<"cluster">;
+  readonly syncErrors: Counter<"cluster">;
   readonly objectEvents: Counter<"type" | "event">;
 }
 
@@ -46,6 +47,11 @@ export function declareClusterCounters(metrics: Metrics): ClusterCounters {
       name: "pilot_k8s_reg_events",
       help: "Services, EndpointSlices, Pods and other objects of clusters added, updated and deleted, by kind.",
       labels: ["type", "event"],
+    }),
+    syncErrors: metrics.counter({
+      name: "controller_sync_errors_total",
+      help: "Times that a cluster could not be followed for another reason than before.",
+      labels: ["cluster"],
     }),
     syncTimeouts: metrics.counter({
       name: "remote_cluster_sync_timeouts_total",

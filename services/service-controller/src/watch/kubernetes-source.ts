@@ -51,6 +51,8 @@ export interface KubernetesSourceOptions {
   readonly onProblems: () => void;
   readonly onSecret?: (event: "add" | "update" | "delete") => void;
   readonly onSyncTimeout?: (cluster: string) => void;
+  /** It cannot be followed, for another reason than before. */
+  readonly onSyncError?: ((cluster: string) => void) | undefined;
   readonly onEvent?: ClusterObjectsOptions["onEvent"];
 }
 
@@ -173,6 +175,7 @@ class Clusters implements KubernetesSource {
       onEvent,
       ...(open && { open }),
       onChange: (change) => this.#isWatched(change) && this.#gathered.say(change),
+      onSyncError: this.#options.onSyncError,
       onFailure: (cause) => this.#gathered.fail(cause),
       onState: () => {
         const { away } = follower;

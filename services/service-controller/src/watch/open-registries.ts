@@ -17,18 +17,24 @@ export function kubernetes(
   log: Logger,
   onProblems: () => void,
 ): readonly KubernetesSource[] {
-  if (cluster === undefined) return [];
+  if (cluster === undefined || !isRead(settings, "Kubernetes")) return [];
   const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = settings;
   const common = { log, nowMs: Date.now, random: Math.random, onProblems };
   const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
+  const onSyncError = (one: string) => clusters.syncErrors.add(1, { cluster: one });
   const onEvent = (type: string, event: "add" | "update" | "delete") => clusters.objectEvents.add(1, { type, event });
   const allowedOptions = new Set(settings.insecureKubeconfigs);
   const { exportedOnly, clusterSetHosts, discoverGateways } = settings;
   const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(settings) };
-  const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, onEvent, allowedOptions };
+  const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, onSyncError, onEvent, allowedOptions };
   const read = { endpointsObjects: !settings.endpointSlices, watchedNamespaces: settings.watchedNamespaces };
   return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...callbacks })];
+}
+
+/** All that are configured, unless some are named. */
+function isRead({ registries }: Settings, registry: Settings["registries"][number]): boolean {
+  return registries.length === 0 || registries.includes(registry);
 }
 
 export function multiClusterApi({ multiClusterGroup: group, multiClusterVersion: version }: Settings): MultiClusterApi {
@@ -37,7 +43,7 @@ export function multiClusterApi({ multiClusterGroup: group, multiClusterVersion:
 
 export async function consul(settings: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
   const { consulUrl: url, consulCaFile } = settings;
-  if (url === undefined) return [];
+  if (url === undefined || !isRead(settings, "Consul")) return [];
   const source = consulSource({
     url,
     token: settings.consulToken,

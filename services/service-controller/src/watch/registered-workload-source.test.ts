@@ -7,7 +7,8 @@ import {
   registrationReportBucket,
   registrationReportTtlMs,
 } from "@flotilla/model";
-import { noopLogger, until } from "@flotilla/runtime";
+import { createMetrics, noopLogger, until } from "@flotilla/runtime";
+import { declareMetrics } from "../metrics.ts";
 import { registeredWorkloadSource } from "./registered-workload-source.ts";
 
 function machine(instance: string, connectedAtMs: number): RegisteredWorkload {
@@ -15,7 +16,11 @@ function machine(instance: string, connectedAtMs: number): RegisteredWorkload {
   return { key, address: `10.9.0.${connectedAtMs}`, locality: "", labels: {}, identities: [], connectedAtMs };
 }
 
+const { machines: counters } = declareMetrics(createMetrics());
+
 async function world(name: string) {
+  const metrics = createMetrics();
+  const { machines: counters } = declareMetrics(metrics);
   const stop = new AbortController();
   const bus = await connectBus({ url: `embedded:${name}`, clientName: "t", log: noopLogger }, stop.signal);
   const values = await bus.keyValue(registrationReportBucket);
@@ -23,7 +28,7 @@ async function world(name: string) {
   const state = new Map<string, string>();
   const history: string[] = [];
   const follow = () => {
-    const source = registeredWorkloadSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: () => now });
+    const source = registeredWorkloadSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: () => now, counters });
     return (async () => {
       for await (const { inputs } of source.groups(stop.signal)) {
         for (const input of inputs) {
@@ -50,6 +55,12 @@ async function world(name: string) {
     pass: (ms: number) => {
       now += ms;
     },
+    /** Of `auto_registration_…_total`: success, updates, unregister, deletes, errors. */
+    counts: async () => {
+      const lines = (await metrics.text()).split("\n").filter((line) => line.startsWith("auto_registration_"));
+      return lines.map((line) => line.replace("auto_registration_", "").replace("_total", ""));
+    },
+    writeGarbage: () => values.put("three", Buffer.from("{")),
     is: (expected: string) =>
       until(() => text() === expected, { withinMs: 30_000, what: `${expected}, not ${text()}` }),
     async end(done: Promise<void>) {
@@ -61,7 +72,7 @@ async function world(name: string) {
 }
 
 test("a machine that moves to another replica is never gone; one that stays away is, after the grace", async () => {
-  const { history, follow, report, pass, is, end } = await world("machines-move");
+  const { history, follow, report, pass, is, end, counts, writeGarbage } = await world("machines-move");
   await report("one", machine("m1", 1), machine("m2", 2));
   const done = follow();
   await is("m1 10.9.0.1, m2 10.9.0.2");
@@ -77,6 +88,11 @@ test("a machine that moves to another replica is never gone; one that stays away
     ["put m1", "put m2", "lost m2", "put m1", "delete m2"],
   );
   assert.ok(!history.includes("delete m1"));
+  await writeGarbage();
+  await until(async () => (await counts()).includes("errors 1"), { withinMs: 30_000, what: "an unreadable report" });
+  const lost = history.filter((one) => one.startsWith("lost ")).length;
+  const registered = ["success 2", `updates ${history.filter((one) => one === "put m1").length - 1}`];
+  assert.deepEqual(await counts(), [...registered, `unregister ${lost}`, "deletes 1", "errors 1"]);
   await end(done);
 });
 
@@ -102,7 +118,7 @@ test("claims of one machine with different proofs are handed on side by side", a
   const values = await bus.keyValue(registrationReportBucket);
   const proven = { ...machine("m1", 1), identities: ["spiffe://cluster.local/ns/n/sa/vm"] };
   await values.put("one", encodeRegisteredWorkloads([proven, machine("m1", 2)]));
-  const source = registeredWorkloadSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: Date.now });
+  const source = registeredWorkloadSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: Date.now, counters });
   const groups = source.groups(stop.signal)[Symbol.asyncIterator]();
   try {
     const { value } = (await groups.next()) as { readonly value: { readonly inputs: readonly unknown[] } };
@@ -126,7 +142,13 @@ test("a bucket that cannot be opened is tried again, and its machines come then"
   const keyValue: typeof bus.keyValue = (...given) =>
     ++attempts < 2 ? Promise.reject(new Error("maximum number of streams reached")) : bus.keyValue(...given);
   const refusing = Object.assign(Object.create(bus) as typeof bus, { keyValue });
-  const source = registeredWorkloadSource({ bus: refusing, graceMs: 10_000, log: noopLogger, nowMs: () => 0 });
+  const source = registeredWorkloadSource({
+    bus: refusing,
+    graceMs: 10_000,
+    log: noopLogger,
+    nowMs: () => 0,
+    counters,
+  });
   for await (const { inputs } of source.groups(stop.signal)) {
     assert.deepEqual(
       inputs.map((input) => input.type === "machine" && input.machine.key.instance),

@@ -13,6 +13,7 @@ import {
 } from "@flotilla/model";
 import type { RegisteredWorkloadChange } from "@flotilla/registry";
 import { type FailingWork, keepTrying, type Logger, orAborted, Wakeup } from "@flotilla/runtime";
+import type { MachineCounters } from "../metrics.ts";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
 export interface RegisteredWorkloadSourceOptions {
@@ -21,6 +22,7 @@ export interface RegisteredWorkloadSourceOptions {
   readonly log: Logger;
   readonly failures?: FailingWork;
   readonly nowMs: () => number;
+  readonly counters: MachineCounters;
 }
 
 /** Entries present at start come at once: a pause means that all have come. */
@@ -39,7 +41,7 @@ export function registeredWorkloadSource(options: RegisteredWorkloadSourceOption
 
 async function* followMachines(
   registered: RegisteredMachines,
-  { bus, nowMs, failures, log }: RegisteredWorkloadSourceOptions,
+  { bus, nowMs, failures, log, counters }: RegisteredWorkloadSourceOptions,
   stop: AbortSignal,
 ): AsyncGenerator<InputGroup, void, undefined> {
   // A bucket that cannot be opened yet is waited for: the other sources would be published without the machines.
@@ -56,7 +58,10 @@ async function* followMachines(
     for await (const entry of values.watch(running)) {
       const machines = readValue(values, entry, decodeRegisteredWorkloads);
       // One that cannot be read: the one before holds.
-      if (machines === undefined && entry.value !== undefined) continue;
+      if (machines === undefined && entry.value !== undefined) {
+        counters.failed.add(1);
+        continue;
+      }
       registered.report(entry.key, machines);
       wakeup.wake();
     }
@@ -106,24 +111,27 @@ class RegisteredMachines {
 
   /** Changes since the last call. */
   sweep(): readonly RegisteredWorkloadChange[] {
-    const { graceMs, nowMs } = this.#options;
+    const { graceMs, nowMs, counters } = this.#options;
     const now = nowMs();
     const changes: RegisteredWorkloadChange[] = [];
     const connected = this.#connected(now);
     for (const [text, machine] of connected) {
       const before = this.#known.get(text);
       this.#known.set(text, { machine });
-      if (before === undefined || !equalJson(before.machine, machine))
-        changes.push({ type: "machine", op: "put", machine });
+      if (before !== undefined && equalJson(before.machine, machine)) continue;
+      (before === undefined ? counters.registered : counters.updated).add(1);
+      changes.push({ type: "machine", op: "put", machine });
     }
     for (const [text, { machine, lostAtMs }] of this.#known) {
       if (connected.has(text)) continue;
       if (lostAtMs === undefined) {
         const lost = { ...machine, disconnectedAtMs: now };
         this.#known.set(text, { machine: lost, lostAtMs: now });
+        counters.disconnected.add(1);
         changes.push({ type: "machine", op: "put", machine: lost });
       } else if (now - lostAtMs >= graceMs) {
         this.#known.delete(text);
+        counters.removed.add(1);
         changes.push({ type: "machine", op: "delete", machine });
       }
     }

@@ -14,7 +14,7 @@ import { explainPage } from "./explain.ts";
 import { fleetPage } from "./fleet-page.ts";
 import { createFleetStatus, type FleetStatus } from "./fleet-status.ts";
 import { madeFromPage } from "./made-from-page.ts";
-import { declareMeshMetrics } from "./mesh-metrics.ts";
+import { declareMeshMetrics, mayHaveServices } from "./mesh-metrics.ts";
 import type { DebugPage } from "./page.ts";
 import { debugPages } from "./pages.ts";
 import { ResourceHistory } from "./resource-history.ts";
@@ -73,7 +73,10 @@ export function createDebug(options: DebugOptions): Debug {
       streams().map(({ proxy }) => proxy),
       core.mesh.rootNamespace,
     );
-  declareMeshMetrics(metrics, { inputs, findings: () => core.findings(), unselected, version, nowMs: Date.now });
+  const withoutServices = () =>
+    streams().filter(({ proxy }) => mayHaveServices(proxy) && core.subjectOf(proxy).targets.length === 0).length;
+  const findings = () => core.findings();
+  declareMeshMetrics(metrics, { inputs, findings, unselected, withoutServices, version, nowMs: Date.now });
   const pages = debugPages(
     { core, streams, fleet, disconnect: (id) => connected.disconnect(id), inputs, unselected },
     [

@@ -25,6 +25,7 @@ function gauges(inputs: readonly Change[], findings: readonly Finding[] = [], un
     inputs: () => current.inputs,
     findings: () => findings,
     unselected: () => unselected,
+    withoutServices: () => 3,
     version: "1.2.3",
     nowMs: () => nowMs,
   });
@@ -116,6 +117,7 @@ describe("gauges of the mesh", () => {
     assert.equal(await read("pilot_destrule_subsets"), 1);
     assert.equal(await read("pilot_duplicate_envoy_clusters"), 0);
     assert.equal(await read("flotilla_selects_no_workload"), 1);
+    assert.equal(await read('pilot_k8s_proxies_with_no_service_targets{reason="no_matching_services"}'), 3);
   });
 
   it("count the mesh anew once a count is a tenth of a second old", async () => {

@@ -1,6 +1,6 @@
 /** Gauges of the mesh as it is: its size, and conflicts found in what is generated. Names are istiod's where it has one. */
 import type { Finding } from "@flotilla/incremental";
-import { type Change, parseShard } from "@flotilla/model";
+import { type Change, type Proxy, parseShard } from "@flotilla/model";
 import type { Metrics } from "@flotilla/runtime";
 import { selectsNothing } from "./unselected.ts";
 
@@ -9,6 +9,8 @@ export interface MeshMetricSources {
   readonly inputs: () => Iterable<Change>;
   readonly findings: () => readonly Finding[];
   readonly unselected: () => readonly Finding[];
+  /** Connected proxies before whose workload no service stands. */
+  readonly withoutServices: () => number;
   readonly version: string;
   readonly nowMs: () => number;
 }
@@ -22,16 +24,22 @@ const findingGauges = {
   pilot_conflict_outbound_listener_tcp_over_current_tcp: "TCP services on an address and port that is taken by another",
   pilot_conflict_outbound_listener_http_over_current_tcp: "HTTP services on an address and port that is taken by TCP",
   pilot_duplicate_envoy_clusters: "Clusters of one name",
+  pilot_sds_certificate_errors_total: "Secrets that proxies ask for and cannot have",
   flotilla_missing_issuer_keys: "RequestAuthentications with issuers whose keys could not be fetched",
   flotilla_unusable_extension: "WasmPlugins and TrafficExtensions that cannot be served as written",
   flotilla_unknown_destination: "VirtualServices with routes that lead to no known service or subset",
   flotilla_foreign_host: "VirtualServices that route hosts of other namespaces for the mesh",
 } as const;
 
+/** Callers such as ztunnels and gRPC programs stand before no workload port of their own. */
+export function mayHaveServices({ type }: Pick<Proxy, "type">): boolean {
+  return type === "sidecar" || type === "router";
+}
+
 const countLivesMs = 100;
 
 export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources): void {
-  const { inputs, findings, unselected, version, nowMs } = sources;
+  const { inputs, findings, unselected, withoutServices, version, nowMs } = sources;
   const startedMs = nowMs();
   const gauge = (name: string, help: string, value: () => number) =>
     metrics.gauge({ name, help, collect: (one) => one.set(value()) });
@@ -62,6 +70,12 @@ export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources)
       one.set(Math.min(clusters, 1), { cluster_type: "local" });
       one.set(Math.max(clusters - 1, 0), { cluster_type: "remote" });
     },
+  });
+  metrics.gauge({
+    name: "pilot_k8s_proxies_with_no_service_targets",
+    help: "Connected sidecars and gateways before whose workload no service stands",
+    labels: ["reason"],
+    collect: (one) => one.set(withoutServices(), { reason: "no_matching_services" }),
   });
   gauge(selectsNothing, "Objects for selected workloads that select none that is known", () => unselected().length);
   metrics

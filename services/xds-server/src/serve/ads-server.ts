@@ -142,6 +142,7 @@ export class AdsServer implements AsyncDisposable {
       call.listen({
         onMessage: (bytes) => {
           try {
+            this.#options.metrics.received(bytes.length);
             const { request, node } = this.#requests.decode(form, bytes);
             const { isPlaintext } = port;
             stream ??= this.#start(form, { ...this.#admission.clientOf(node, proven), isPlaintext }, call, port);

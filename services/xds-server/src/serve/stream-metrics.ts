@@ -7,6 +7,7 @@ import type { DeliveryMetrics } from "./deliveries.ts";
 export interface StreamMetrics extends DeliveryMetrics {
   connected(version: string, change: 1 | -1): void;
   sent(typeUrl: string, bytes: number): void;
+  received(bytes: number): void;
   sendTime(seconds: number): void;
   /** Making a message: selecting, building, encoding. */
   pushTime(typeUrl: string, seconds: number): void;
@@ -34,6 +35,9 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     labels: ["type"],
     buckets: [1, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000, 40_000_000],
   });
+  const received = metrics.gauge({ name: "pilot_xds_recv_max", help: "Size of the largest request so far, in bytes" });
+  let largest = 0;
+  received.set(largest);
   const stuck = metrics.counter({
     name: "pilot_xds_write_timeout",
     help: "Streams closed because their clients did not read",
@@ -60,6 +64,11 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       const type = shortName(typeUrl);
       pushes.add(1, { type });
       size.observe(bytes, { type });
+    },
+    received: (bytes) => {
+      if (bytes <= largest) return;
+      largest = bytes;
+      received.set(bytes);
     },
     ...timeMetrics(metrics),
     ...lookMetrics(metrics),

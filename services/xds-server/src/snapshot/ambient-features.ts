@@ -18,6 +18,12 @@ export const ambientFeatures = {
     default: false,
     sentence: "With ambient: tunnels carry the caller's identity in their baggage header, for telemetry.",
   }),
+  wildcardTls: flag({
+    env: "ENABLE_WILDCARD_HOST_SERVICE_ENTRIES_FOR_TLS",
+    default: false,
+    sentence:
+      "Waypoints pass TLS on to hosts below a wildcard that are resolved as connections come, by the SNI that callers choose freely.",
+  }),
   ambientDryRunPolicies: flag({
     env: "AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY",
     default: false,

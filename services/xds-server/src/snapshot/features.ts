@@ -87,6 +87,23 @@ const scopeFeatures = {
     sentence:
       "A router's route configuration with more virtual hosts than this, all without wildcards, is sent host by host (SRDS), so that Envoy builds only what changed; 0 for never, as istiod does. Needs an Envoy with Lua.",
   }),
+  selectorsOfKubernetesGateways: flag({
+    env: "ENABLE_SELECTOR_BASED_K8S_GATEWAY_POLICY",
+    default: true,
+    sentence:
+      "Policies with a selector or for a namespace hold for gateways of the Gateway API too; otherwise those with a targetRef only.",
+  }),
+  strictGatewayMerging: flag({
+    env: "PILOT_ENABLE_STRICT_GATEWAY_MERGING",
+    default: true,
+    sentence:
+      "A gateway that is deployed for Gateways of the Gateway API takes no Gateways of Istio from other namespaces than theirs.",
+  }),
+  resolvesNetworkGateways: flag({
+    env: "RESOLVE_HOSTNAME_GATEWAYS",
+    default: true,
+    sentence: "Gateways of networks may be host names; otherwise those are left out.",
+  }),
   scopeGatewayToNamespace: flag({
     env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",
     default: false,
@@ -190,6 +207,11 @@ const clusterFeatures = {
     min: 0,
     sentence: "Jitter of periodic DNS resolution.",
   }),
+  disableTrackRemaining: flag({
+    env: "DISABLE_TRACK_REMAINING_CB_METRICS",
+    default: true,
+    sentence: "Circuit breakers keep no gauges of what is left below their limits.",
+  }),
   grpcOutlierDetection: flag({
     env: "ENABLE_GRPC_OUTLIER_DETECTION",
     default: false,
@@ -222,6 +244,12 @@ const securityFeatures = {
     secret: true,
     sentence:
       'Values of the headers that extension providers of MeshConfig take by envName, such as {"API_KEY":"abc"}; other variables are not read for them.',
+  }),
+  severalCustomProviders: flag({
+    env: "PILOT_ENABLE_MULTIPLE_CUSTOM_AUTHZ_PROVIDERS",
+    default: false,
+    sentence:
+      "A workload may have CUSTOM policies of several providers, each of which is asked for its own; otherwise what they match is denied.",
   }),
   remoteJwks: oneOf({
     env: "PILOT_JWT_ENABLE_REMOTE_JWKS",

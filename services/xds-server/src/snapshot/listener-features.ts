@@ -1,11 +1,16 @@
 /** Istio's feature switches that decide what listeners and their filters are like, by the names that istiod reads them under. */
-import { decimal, duration, flag, integer } from "@flotilla/runtime/settings";
+import { decimal, duration, flag, integer, list } from "@flotilla/runtime/settings";
 
 export const listenerFeatures = {
   metadataExchange: flag({
     env: "PILOT_ENABLE_METADATA_EXCHANGE",
     default: true,
     sentence: "Proxies exchange metadata of their workloads for telemetry.",
+  }),
+  exchangedLabels: list({
+    env: "PILOT_MX_ADDITIONAL_LABELS",
+    default: [],
+    sentence: "Labels of workloads that proxies exchange for telemetry beside the usual ones.",
   }),
   disableMetadataExchangeAlpn: flag({
     env: "PILOT_DISABLE_MX_ALPN",
@@ -50,6 +55,17 @@ export const listenerFeatures = {
     max: 0xffff_ffff,
     sentence:
       "Hosts that a proxy remembers where outbound traffic to unknown ones is resolved (ALLOW_ANY_DYNAMIC_DNS).",
+  }),
+  meshNetworksAreInternal: flag({
+    env: "ENABLE_HCM_INTERNAL_NETWORKS",
+    default: false,
+    sentence:
+      "Requests from ranges of MeshNetworks count as internal on every listener; otherwise where callers are known by their address.",
+  }),
+  ipv4OutboundOfIpv6: flag({
+    env: "ISTIO_ENABLE_IPV4_OUTBOUND_LISTENER_FOR_IPV6_CLUSTERS",
+    default: false,
+    sentence: "Proxies with IPv6 addresses only take outbound IPv4 traffic too, and resolve names to both families.",
   }),
   http10: flag({ env: "PILOT_HTTP10", default: false, sentence: "Outbound listeners take HTTP/1.0." }),
   sidecarUseRemoteAddress: flag({

@@ -54,8 +54,11 @@ export const notApplicable: NamesByKind<Readonly<Record<string, string>>> = {
     ISTIO_DELTA_XDS: "the client chooses the form of a stream; both are always served",
     ISTIO_ENABLE_CONTROLLER_QUEUE_METRICS: sharded,
     JWKS_RESOLVER_INSECURE_SKIP_VERIFY: "servers with keys of issuers are always verified; JWKS_CA_FILE adds roots",
+    ENABLE_PROXY_FIND_POD_BY_IP: "the pod of a proxy is always found by the proxy's address",
     K_REVISION: "about pods of Knative",
     PILOT_ANALYSIS_INTERVAL: "objects are analyzed when they change, not at intervals",
+    PILOT_ENABLE_AGENTGATEWAY:
+      "agentgateway is a proxy of another kind with resources of its own; Envoys, ztunnels and gRPC programs are served",
     PILOT_ENABLE_EDS_DEBOUNCE: "endpoints that go are never held back by other changes",
     PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER: "credentials of gateways are those of the own cluster",
     USE_REMOTE_CERTS:
@@ -69,6 +72,8 @@ export const notApplicable: NamesByKind<Readonly<Record<string, string>>> = {
       "profiles are of V8: /profile/cpu and /profile/heap of the introspection pages, whose / lists them",
       ...["/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/symbol", "/debug/pprof/trace", "/debug/pprof/cmdline"],
     ),
+    "/debug/adsz?push=true":
+      "a push of all would send the same bytes: versions are hashes of content, and digests repair what a stream missed",
     "/debug/cachez?clear=true": cache,
     "/debug/cachez?sizes=true": "/debug/cachez shows how many results are kept; their size is not known",
     "/debug/krtz": "about a library of istiod; /debug/position has the counts of the graph here",

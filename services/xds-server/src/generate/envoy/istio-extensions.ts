@@ -13,6 +13,11 @@ export const istioExtensions = {
   stats: "type.googleapis.com/stats.PluginConfig",
 } as const;
 
+/** Labels that peers exchange beside the usual ones (PILOT_MX_ADDITIONAL_LABELS). */
+export function additionalLabels(labels: readonly string[]): JsonObject {
+  return labels.length === 0 ? {} : { additional_labels: [...labels] };
+}
+
 /** They travel as TypedStruct, so that proxies without their protobuf types can still parse them. */
 export function typedStruct(typeUrl: string, value: JsonObject): Any {
   return pack(TypedStructSchema, create(TypedStructSchema, { typeUrl, value }));

@@ -1,14 +1,17 @@
 /** Filters that carry out a workload's policies, on requests and on connections. */
+import type { Config } from "@flotilla/model";
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import type { AuthorizationPolicy } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import { authorizationPolicies, authorizationPoliciesByNamespace } from "../../snapshot/scope/authn.ts";
 import { attachedPolicies, type PolicySubject } from "../../snapshot/scope/policy-targets.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import type { Authorizer } from "../envoy/filters/authz/ext-authz.ts";
 import {
   authorizationHttpFilters,
   authorizationNetworkFilters,
   connectionRulesAsHttpFilters,
-  customProvider,
+  customProviders,
 } from "../envoy/filters/authz/filters.ts";
 import type { CallersBy } from "../envoy/filters/authz/rule.ts";
 import type { PolicyFilters } from "../envoy/filters/extension-filters.ts";
@@ -40,18 +43,28 @@ export const layeredAuthorizationFilters = query<readonly HttpFilter[]>("layered
   const all = namespaces.flatMap((namespace) => view.row(authorizationPoliciesByNamespace, namespace));
   return connectionRulesAsHttpFilters({
     policies: attachedPolicies(view, all),
-    ...{ trustDomains: view.read(trustDomains), authorizer: undefined, callersBy: "certificate" },
+    ...{ trustDomains: view.read(trustDomains), authorizers: new Map(), callersBy: "certificate" },
   });
 });
 
 function filtersOf(view: View, subject: PolicySubject, callersBy: CallersBy): AuthorizationFilters {
   const policies = view.read(authorizationPolicies, subject);
-  const provider = customProvider(policies);
-  const asked = provider === undefined ? undefined : authorizer(view, provider);
-  const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked, callersBy };
+  const inputs = { policies, trustDomains: view.read(trustDomains), authorizers: askedOf(view, policies), callersBy };
   // Policies may have conditions on the claims of a token.
   const http = authorizationHttpFilters(inputs, jwtFilters(view, subject));
   return { http, network: authorizationNetworkFilters(inputs) };
+}
+
+/** Policies of several providers exclude each other, unless PILOT_ENABLE_MULTIPLE_CUSTOM_AUTHZ_PROVIDERS is set. */
+function askedOf(view: View, policies: readonly Config<AuthorizationPolicy>[]): ReadonlyMap<string, Authorizer> {
+  const providers = customProviders(policies);
+  if (providers.length > 1 && !view.feature("severalCustomProviders")) return new Map();
+  return new Map(
+    providers.flatMap((name) => {
+      const found = authorizer(view, name);
+      return found ? [[name, found]] : [];
+    }),
+  );
 }
 
 export const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [

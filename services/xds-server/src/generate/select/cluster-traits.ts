@@ -6,6 +6,11 @@ import { istioExtensions } from "../envoy/istio-extensions.ts";
 import { carriesBaggage } from "./hbone.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
 
+/** Each once, in order. */
+export const exchangedLabels = query<readonly string[]>("exchanged-labels", (view) =>
+  [...new Set(view.feature("exchangedLabels"))].sort(),
+);
+
 export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
   const exchanges = view.feature("metadataExchange");
   const exchangesMetadata = exchanges && view.proxy.supports(istioExtensions.networkMetadataExchange);
@@ -20,6 +25,8 @@ export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
     udpMaxQueries: view.feature("dnsUdpMaxQueries"),
     dnsJitterNanos: BigInt(Math.round(view.feature("dnsJitterMs") * 1_000_000)),
     preservesCase: view.read(proxyHeaders)?.preserveHttp1HeaderCase === true,
+    tracksRemaining: !view.feature("disableTrackRemaining"),
+    exchangedLabels: view.read(exchangedLabels),
     compliance: view.feature("compliancePolicy"),
     tlsDefaults: view.mesh.tlsDefaults,
   };

@@ -34,6 +34,7 @@ function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
     compliance: view.feature("compliancePolicy"),
     streamWindow: view.feature("hboneStreamWindow"),
     connectionWindow: view.feature("hboneConnectionWindow"),
+    tracksRemaining: !view.feature("disableTrackRemaining"),
   };
 }
 
@@ -86,8 +87,13 @@ export function buildTunnelCluster({ name, baggage, ...inputs }: TunnelClusterIn
     case "outer_connect_originate":
       return outerConnectOriginateCluster(inputs);
     case "encap":
-      return internalCluster(name, "connect_originate", baggage ? [peerOfCluster] : []);
+      return internalCluster({
+        ...inputs,
+        name,
+        listener: "connect_originate",
+        filters: baggage ? [peerOfCluster] : [],
+      });
     default:
-      return internalCluster(name);
+      return internalCluster({ ...inputs, name });
   }
 }

@@ -1,4 +1,5 @@
 /** The fields that all listeners of a proxy have in common, decided once a view. */
+import { compareText, parseCidr, rangeBits } from "@flotilla/model";
 import { fromJson, type JsonValue } from "@flotilla/proto";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
@@ -16,6 +17,7 @@ import type { TracingTraits } from "../envoy/filters/tracing.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
 import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "./access-log.ts";
+import { exchangedLabels } from "./cluster-traits.ts";
 import { unknownHostsDnsCache } from "./dns.ts";
 import { extensionFilters } from "./extensions.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
@@ -57,6 +59,10 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
     loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",
     extraAddresses: view.read(dualStackWildcards),
+    extraOutboundAddresses: view.read(extraOutboundAddresses),
+    internalRanges: view.read(internalRanges),
+    isAlwaysInternal: view.feature("meshNetworksAreInternal"),
+    exchangedLabels: view.read(exchangedLabels),
     extraLoopbacks: view.read(dualStackLoopbacks),
   };
 });
@@ -80,6 +86,24 @@ const exactBalance = query("exact-balance", ({ proxy }) => ({
 const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (view) =>
   view.feature("dualStack") && view.proxy.ipMode === "dual" ? ["::"] : [],
 );
+
+const extraOutboundAddresses = query<readonly string[]>("extra-outbound-addresses", (view) =>
+  view.feature("ipv4OutboundOfIpv6") && view.proxy.ipMode === "ipv6" ? ["0.0.0.0"] : view.read(dualStackWildcards),
+);
+
+const internalRanges = query<readonly string[]>("internal-ranges", (view) =>
+  Object.values(view.networks?.networks ?? {})
+    .flatMap(({ endpoints }) => endpoints.flatMap(({ ne }) => (ne.case === "fromCidr" ? [ne.value] : [])))
+    .filter((range) => parseCidr(range) !== undefined)
+    .sort(compareRanges),
+);
+
+/** IPv4 first, then by address and length, as istiod orders them. */
+function compareRanges(a: string, b: string): number {
+  const key = (range: string) =>
+    `${rangeBits(range)?.padEnd(129, "0")} ${parseCidr(range)?.length.toString().padStart(3, "0")}`;
+  return compareText(key(a), key(b));
+}
 
 const dualStackLoopbacks = query<readonly string[]>("dual-stack-loopbacks", (view) =>
   view.proxy.ipMode === "dual" ? ["::1"] : [],

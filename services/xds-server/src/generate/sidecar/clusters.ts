@@ -58,6 +58,8 @@ interface FixedClusterInputs {
   readonly ipMode: IpMode;
   readonly pool: ConnectionPoolSettings | undefined;
   readonly preservesCase: boolean;
+  readonly tracksRemaining: boolean;
+  readonly exchangedLabels: readonly string[];
 }
 
 type ClusterInputs =
@@ -90,7 +92,7 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
 });
 
 function select(view: View, name: string): ClusterInputs | undefined {
-  const { exchangesMetadata, preservesCase } = view.read(clusterTraits);
+  const { exchangesMetadata, preservesCase, tracksRemaining, exchangedLabels } = view.read(clusterTraits);
   if (name === unknownHostsCluster) {
     const { connectTimeout, tcpKeepalive: keepalive } = view.mesh;
     return {
@@ -99,6 +101,8 @@ function select(view: View, name: string): ClusterInputs | undefined {
       connectTimeout,
       keepalive,
       exchangesMetadata,
+      tracksRemaining,
+      exchangedLabels,
     };
   }
   if (view.read(tunnelClusterNames).includes(name)) return selectTunnelCluster(view, name);
@@ -113,6 +117,8 @@ function select(view: View, name: string): ClusterInputs | undefined {
     ipMode: view.proxy.ipMode,
     pool: meshPool(view),
     preservesCase,
+    tracksRemaining,
+    exchangedLabels,
   };
 }
 
@@ -138,6 +144,8 @@ function buildFixed({
   keepalive,
   pool,
   preservesCase,
+  tracksRemaining,
+  exchangedLabels,
   ...inputs
 }: FixedClusterInputs): Cluster {
   if (name === "BlackHoleCluster") return blackHoleCluster(inputs.connectTimeout);
@@ -148,12 +156,12 @@ function buildFixed({
     connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
     clusterDiscoveryType: { case: "type", value: Discovery.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    circuitBreakers: circuitBreakers(pool),
+    circuitBreakers: circuitBreakers({ tracksRemaining, pool }),
     typedExtensionProtocolOptions: {
       [httpOptionsKey]: preservesCase ? casePreservingPassthrough : passthroughHttpOptions,
     },
     ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     ...(isInbound && { upstreamBindConfig: sourceOfInbound(ipMode) }),
-    ...(!isInbound && exchangesMetadata && { filters: [metadataExchangeFilter] }),
+    ...(!isInbound && exchangesMetadata && { filters: [metadataExchangeFilter(exchangedLabels)] }),
   });
 }

@@ -23,7 +23,7 @@ import { query, type View } from "../../snapshot/view.ts";
 import { clusterMetadata, rulePath, type ServiceLabel } from "../envoy/clusters/cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions } from "../envoy/clusters/connection-pool.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
-import { resolvedFamilies } from "../select/dns.ts";
+import { usedFamilies } from "../select/dns.ts";
 import { meshPool, trafficPolicyOf } from "../select/traffic-policy.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
 
@@ -35,6 +35,7 @@ export interface InboundClusterInputs {
   readonly keepalive: TcpKeepalive | undefined;
   readonly pool: ConnectionPoolSettings | undefined;
   readonly retryBudget: RetryBudget | undefined;
+  readonly tracksRemaining: boolean;
   /** Path of the DestinationRule of the workload's service, which bounds connections on this side too. */
   readonly rule: string | undefined;
   readonly services: readonly ServiceLabel[];
@@ -102,12 +103,13 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     connectTimeout: pool?.tcp?.connectTimeout ?? view.mesh.connectTimeout,
     keepalive: view.mesh.tcpKeepalive,
     pool,
+    tracksRemaining: view.read(clusterTraits).tracksRemaining,
     retryBudget: policy?.retryBudget,
     rule: rule?.spec.trafficPolicy && rulePath(rule.key),
     // A service that the mesh takes for foreign is reported by its callers, not by itself. Source: corpus xds, TestServiceScoping.
     services: view.read(clusterTraits).namesServices && service?.isExternal !== true ? services : [],
     endpoint: ingress === undefined ? ownEndpoint(view, port.port) : reachableEndpoint(view, ingress.defaultEndpoint),
-    ipMode: resolvedFamilies(view),
+    ipMode: usedFamilies(view),
     preservesCase: view.read(clusterTraits).preservesCase,
   };
 }
@@ -146,7 +148,7 @@ export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {
     name,
     altStatName: `${port.statName || name};`,
     connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
-    circuitBreakers: circuitBreakers(pool, inputs.retryBudget),
+    circuitBreakers: circuitBreakers(inputs),
     ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     commonLbConfig: {},
     ...clusterMetadata({ services, rule }),

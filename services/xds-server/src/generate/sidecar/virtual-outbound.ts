@@ -29,7 +29,7 @@ export function buildVirtualOutbound({ traits, listenPort, addsAttemptCount }: V
     name: "virtualOutbound",
     trafficDirection: TrafficDirection.OUTBOUND,
     address: socketAddress(traits.wildcardAddress, listenPort),
-    additionalAddresses: traits.extraAddresses.map((extra) => ({ address: socketAddress(extra, listenPort) })),
+    additionalAddresses: traits.extraOutboundAddresses.map((extra) => ({ address: socketAddress(extra, listenPort) })),
     useOriginalDst: true,
     ...(traits.transparent && { transparent: true }),
     filterChains: [

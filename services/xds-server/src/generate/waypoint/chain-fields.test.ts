@@ -77,6 +77,14 @@ const clusters: readonly (readonly [name: string, given: WaypointGiven, is: stri
     "[inbound-vip|80|http|*.wild.example, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
   ],
   [
+    "those of TLS below a wildcard where they are allowed",
+    {
+      objects: [entry("wild", { ...anyHost, ports: [{ number: 443, name: "tls", protocol: "TLS" }] })],
+      env: { ENABLE_WILDCARD_HOST_SERVICE_ENTRIES_FOR_TLS: "true" },
+    },
+    "[inbound-vip|443|tcp|*.wild.example, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
+  ],
+  [
     "those that routes lead to besides",
     { objects: [virtualService({ http: [{ route: [to("free")] }] })] },
     "[outbound|80||free.shop.svc.cluster.local, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
@@ -242,6 +250,16 @@ const chainFields: readonly (readonly [name: string, given: WaypointGiven, chain
     "inbound-vip|80|http|*.wild.example",
     `${manager}.httpFilters.3`,
     "{name: envoy.filters.http.dynamic_forward_proxy, typedConfig: {dnsCacheConfig: {name: *.wild.example_dfp_dns_cache, dnsLookupFamily: V4_ONLY}, FilterConfig}}",
+  ],
+  [
+    "a resolver of TLS below a wildcard, by its SNI",
+    {
+      objects: [entry("wild", { ...anyHost, ports: [{ number: 443, name: "tls", protocol: "TLS" }] })],
+      env: { ENABLE_WILDCARD_HOST_SERVICE_ENTRIES_FOR_TLS: "true" },
+    },
+    "inbound-vip|443|tcp|*.wild.example",
+    "filters.1.name",
+    "envoy.extensions.filters.network.sni_dynamic_forward_proxy",
   ],
   [
     "TCP to a route's cluster",

@@ -18,8 +18,8 @@ function namesOfService(view: View, service: Service): readonly string[] {
   const named = isDynamic ? [] : (destinationRuleOf(view, service)?.spec.subsets ?? []);
   const subsets = ["", ...named.map(({ name }) => name)];
   const clusters = service.ports
-    // The host below a wildcard is known by requests alone.
-    .filter(({ protocol }) => !isDynamic || isHttp(protocol))
+    // The host below a wildcard is known by requests, or by the SNI that callers choose.
+    .filter(({ protocol }) => !isDynamic || isHttp(protocol) || (protocol === "TLS" && view.feature("wildcardTls")))
     .flatMap(({ number: port, protocol }) => layersOf(protocol).map((layer) => ({ port, layer })))
     .flatMap((one) => subsets.map((subset) => vipClusterName({ ...one, subset, hostname: service.hostname })));
   return clusters.filter((name) => {

@@ -26,6 +26,10 @@ const sameNumbersLabel = "experimental.istio.io/disable-gateway-port-translation
 /** Of a ListenerSet's Gateway: the services are those of its parent's namespace. */
 const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 
+/** Of Gateways of the Gateway API, and of those of them that a workload is deployed for. */
+const semanticsAnnotation = "internal.istio.io/gateway-semantics";
+const accountAnnotation = "internal.istio.io/service-account-name";
+
 interface GatewayHead {
   readonly name: GatewayName;
   readonly namespace: string;
@@ -33,6 +37,7 @@ interface GatewayHead {
   readonly servicesNamespace: string;
   readonly selector: Readonly<Record<string, string>>;
   readonly services: readonly string[] | undefined;
+  readonly origin: "istio" | "gateway-api" | "deployed";
 }
 
 /** Heads of all Gateways in one row: servers change without touching the selection. */
@@ -56,8 +61,14 @@ function headConfig({ key, creationTimeMs, annotations, spec }: Config<Gateway>)
       servicesNamespace: ownValue(annotations, parentNamespaceAnnotation) ?? key.namespace,
       selector: spec.selector,
       services: services?.split(","),
+      origin: originOf(annotations),
     },
   };
+}
+
+function originOf(annotations: Config["annotations"]): GatewayHead["origin"] {
+  if (ownValue(annotations, semanticsAnnotation) !== "gateway") return "istio";
+  return (ownValue(annotations, accountAnnotation) ?? "") === "" ? "gateway-api" : "deployed";
 }
 
 /** The Gateways that select the proxy, oldest first. One without a selector is for every router. */
@@ -68,8 +79,24 @@ export const selectedGateways = query<readonly GatewayHead[]>("selected-gateways
     ? heads.filter(({ namespace }) => namespace === view.proxy.namespace)
     : heads;
   const selecting = new Set(view.proxy.selecting(within.filter(isSelecting), ({ selector }) => selector));
-  return within.filter((head) => selecting.has(head) || targetsOf(view, head).length > 0);
+  const selected = within.filter((head) => selecting.has(head) || targetsOf(view, head).length > 0);
+  return view.feature("strictGatewayMerging") ? withoutForeign(view, selected) : selected;
 });
+
+/**
+ * A workload that is deployed for Gateways of the Gateway API must not serve, nor fetch credentials for, what another namespace wrote.
+ * Source: istiod, PILOT_ENABLE_STRICT_GATEWAY_MERGING.
+ */
+function withoutForeign(view: View, heads: readonly GatewayHead[]): readonly GatewayHead[] {
+  const namespaces = new Set(heads.flatMap(({ origin, namespace }) => (origin === "deployed" ? [namespace] : [])));
+  if (namespaces.size === 0) return heads;
+  return heads.filter(({ origin, namespace, name }) => {
+    const isTaken = origin !== "istio" || namespaces.has(namespace);
+    const message = "selects a workload that is deployed for Gateways of another namespace, and is left out there";
+    if (!isTaken) view.report({ metric: "pilot_total_rejected_configs", object: `Gateway/${name}`, message });
+    return isTaken;
+  });
+}
 
 /** Of the Gateways that Ingresses and listeners of the Gateway API stand for. */
 const derivedGatewayHeads = query<readonly Config<GatewayHead>[]>(

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@flotilla/proto";
-import { aConfig, aMesh, aService, aSidecar } from "../../testing/mesh.ts";
+import { Core } from "../../app/core.ts";
+import { aConfig, aMesh, apply, aService, aSidecar } from "../../testing/mesh.ts";
+import type { Features } from "../features.ts";
 import { networkGateways } from "./network-gateways.ts";
 
 const autoPassthrough = { mode: "Passthrough", options: { "gateway.istio.io/listener-protocol": "auto-passthrough" } };
@@ -118,3 +120,19 @@ for (const { name, values, want } of cases) {
     assert.deepEqual(texts, want);
   });
 }
+
+test("ways into a network: without RESOLVE_HOSTNAME_GATEWAYS those by name are left out", () => {
+  const gateways = [
+    { address: "gw.example", port: 443 },
+    { address: "2001:db8::3", port: 443 },
+  ];
+  const addressesOf = (features: Partial<Features>) => {
+    const core = new Core({ features });
+    apply(core, meshNetworks({ n2: { gateways, endpoints: [] } }));
+    return [...core.read(networkGateways, core.subjectOf(aSidecar("shop"))).values()]
+      .flat()
+      .map(({ address }) => address);
+  };
+  assert.deepEqual(addressesOf({}), ["2001:db8::3", "gw.example"]);
+  assert.deepEqual(addressesOf({ resolvesNetworkGateways: false }), ["2001:db8::3"]);
+});

@@ -3,6 +3,7 @@ import {
   compareText,
   type GatewayApiSpec,
   gatewayOfNetwork,
+  isIpAddress,
   type NetworkGateway,
   ownValue,
   type Service,
@@ -33,7 +34,9 @@ export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway
     for (const name of view.serviceNames) found.push(...view.read(labelledGateways, serviceText.write(name)));
     if (view.feature("discoverGatewayApiNetworkGateways")) found.push(...view.read(gatewayApiGateways));
     found.sort((a, b) => compareText(a.address, b.address) || a.port - b.port);
-    return Map.groupBy(distinct(found), ({ network }) => network);
+    const takesNames = view.feature("resolvesNetworkGateways");
+    const usable = found.filter(({ address }) => takesNames || isIpAddress(address));
+    return Map.groupBy(distinct(usable), ({ network }) => network);
   },
   (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
 );

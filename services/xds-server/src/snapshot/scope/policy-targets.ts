@@ -30,9 +30,14 @@ export function attachedPolicies<Spec extends TargetingSpec>(
   view: View,
   policies: readonly Config<Spec>[],
 ): readonly Config<Spec>[] {
-  const general = policies.filter(({ spec }) => targetsOf(spec).length === 0);
+  const general = takesSelectors(view) ? policies.filter(({ spec }) => targetsOf(spec).length === 0) : [];
   const selecting = new Set(view.proxy.selecting(general, ({ spec }) => spec.selector?.matchLabels ?? {}));
   return policies.filter((policy) => selecting.has(policy) || namesGateway(view, policy));
+}
+
+/** False for gateways of the Gateway API where ENABLE_SELECTOR_BASED_K8S_GATEWAY_POLICY is off. */
+function takesSelectors(view: View): boolean {
+  return view.proxy.label(gatewayNameLabel) === undefined || view.feature("selectorsOfKubernetesGateways");
 }
 
 /** True where one of the targets is the proxy's Gateway, which is of the policy's own namespace. */

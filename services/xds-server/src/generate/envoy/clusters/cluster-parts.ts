@@ -4,15 +4,20 @@ import { type Cluster, Cluster_DiscoveryType, ClusterSchema } from "@flotilla/pr
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
 import { type Metadata, MetadataSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { peerMetadata, withoutDiscovery } from "../hbone/baggage.ts";
-import { istioExtensions, typedStruct } from "../istio-extensions.ts";
+import { additionalLabels, istioExtensions, typedStruct } from "../istio-extensions.ts";
 
-export const metadataExchangeFilter: Filter = create(FilterSchema, {
-  name: "istio.metadata_exchange",
-  typedConfig: typedStruct(istioExtensions.networkMetadataExchange, {
-    enable_discovery: true,
-    protocol: "istio-peer-exchange",
-  }),
-});
+/** @param labels that peers exchange beside the usual ones */
+export function metadataExchangeFilter(labels: readonly string[]): Filter {
+  return labels.length === 0 ? plainExchange : exchangeOf(labels);
+}
+
+function exchangeOf(labels: readonly string[]): Filter {
+  const value = { enable_discovery: true, protocol: "istio-peer-exchange", ...additionalLabels(labels) };
+  const typedConfig = typedStruct(istioExtensions.networkMetadataExchange, value);
+  return create(FilterSchema, { name: "istio.metadata_exchange", typedConfig });
+}
+
+const plainExchange = exchangeOf([]);
 
 export interface ServiceLabel {
   readonly hostname: string;

@@ -10,6 +10,7 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { fieldAt } from "../../../testing/kube-mesh.ts";
 import {
+  type CircuitBreakerInputs,
   circuitBreakers,
   connectionOptions,
   httpOptions,
@@ -22,8 +23,10 @@ const poolOf = (pool: Pool) => create(ConnectionPoolSettingsSchema, pool);
 const unlimited = 4_294_967_295;
 
 describe("limits", () => {
-  const limitsOf = (...given: Parameters<typeof circuitBreakers>) =>
-    fieldAt(toJson(CircuitBreakersSchema, circuitBreakers(...given)) as JsonObject, "thresholds.0");
+  const limitsOf = (pool?: CircuitBreakerInputs["pool"], retryBudget?: CircuitBreakerInputs["retryBudget"]) => {
+    const message = circuitBreakers({ tracksRemaining: false, pool, retryBudget });
+    return fieldAt(toJson(CircuitBreakersSchema, message) as JsonObject, "thresholds.0");
+  };
   const none = {
     maxConnections: unlimited,
     maxPendingRequests: unlimited,
@@ -44,7 +47,7 @@ describe("limits", () => {
 
   it("of retries may be a budget, with Envoy's defaults for what it leaves out", () => {
     const budget = (percent: number | undefined, minRetryConcurrency: number) => {
-      const given = { percent, minRetryConcurrency } as Parameters<typeof circuitBreakers>[1];
+      const given = { percent, minRetryConcurrency } as CircuitBreakerInputs["retryBudget"];
       return fieldAt(limitsOf(undefined, given) as JsonObject, "retryBudget");
     };
     assert.deepEqual(budget(undefined, 0), { budgetPercent: { value: 20 }, minRetryConcurrency: 3 });

@@ -20,10 +20,14 @@ import { headerCase } from "../header-case.ts";
 const unlimited = 0xffff_ffff;
 export const httpOptionsKey = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
-export function circuitBreakers(
-  pool?: ConnectionPoolSettings,
-  retryBudget?: TrafficPolicy["retryBudget"],
-): CircuitBreakers {
+export interface CircuitBreakerInputs {
+  /** Envoy keeps gauges of what is left below each limit. */
+  readonly tracksRemaining: boolean;
+  readonly pool?: ConnectionPoolSettings | undefined;
+  readonly retryBudget?: TrafficPolicy["retryBudget"];
+}
+
+export function circuitBreakers({ tracksRemaining, pool, retryBudget }: CircuitBreakerInputs): CircuitBreakers {
   const { tcp, http } = pool ?? {};
   const or = (value: number | undefined) => (value === undefined || value === 0 ? unlimited : value);
   return create(CircuitBreakersSchema, {
@@ -33,6 +37,7 @@ export function circuitBreakers(
         maxPendingRequests: or(http?.http1MaxPendingRequests),
         maxRequests: or(http?.http2MaxRequests),
         maxRetries: or(http?.maxRetries),
+        ...(tracksRemaining && { trackRemaining: true }),
         ...(retryBudget && {
           retryBudget: {
             budgetPercent: { value: retryBudget.percent ?? 20 },

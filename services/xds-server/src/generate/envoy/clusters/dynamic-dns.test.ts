@@ -6,7 +6,10 @@ import { ClusterConfigSchema } from "@flotilla/proto/envoy/extensions/clusters/d
 import { buildUnknownHosts, dynamicDiscovery } from "./dynamic-dns.ts";
 
 const cache = { hostname: "", ipMode: "ipv4", resolver: "" } as const;
-const inputs = { cache, connectTimeout: undefined, keepalive: undefined, exchangesMetadata: false };
+const inputs = {
+  ...{ cache, connectTimeout: undefined, keepalive: undefined },
+  ...{ exchangesMetadata: false, tracksRemaining: false, exchangedLabels: [] },
+};
 
 it("hosts that nobody knows are resolved as requests for them come", () => {
   const cluster = buildUnknownHosts(inputs);

@@ -28,6 +28,8 @@ export interface UnknownHostsInputs {
   readonly connectTimeout: Duration | undefined;
   readonly keepalive: TcpKeepalive | undefined;
   readonly exchangesMetadata: boolean;
+  readonly tracksRemaining: boolean;
+  readonly exchangedLabels: readonly string[];
 }
 
 /** The cluster of requests for unknown hosts when `outboundTrafficPolicy` is ALLOW_ANY_DYNAMIC_DNS. */
@@ -36,6 +38,8 @@ export function buildUnknownHosts({
   connectTimeout,
   keepalive,
   exchangesMetadata,
+  tracksRemaining,
+  exchangedLabels,
 }: UnknownHostsInputs): Cluster {
   return create(ClusterSchema, {
     name: unknownHostsCluster,
@@ -43,9 +47,9 @@ export function buildUnknownHosts({
     connectTimeout: connectTimeout ?? { seconds: 10n, nanos: 0 },
     ...dynamicDiscovery(cache, true),
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    circuitBreakers: circuitBreakers(),
+    circuitBreakers: circuitBreakers({ tracksRemaining }),
     typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
     ...connectionOptions(keepalive),
-    ...(exchangesMetadata && { filters: [metadataExchangeFilter] }),
+    ...(exchangesMetadata && { filters: [metadataExchangeFilter(exchangedLabels)] }),
   });
 }

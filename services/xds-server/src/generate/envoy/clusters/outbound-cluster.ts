@@ -43,7 +43,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
       ? { lbPolicy: LbPolicy.CLUSTER_PROVIDED, ...originalDestination(inputs) }
       : loadBalancer(policy?.loadBalancer, traits.hashesRedis && port.protocol === "Redis")),
     connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
-    circuitBreakers: circuitBreakers(pool, policy?.retryBudget),
+    circuitBreakers: circuitBreakers({ ...traits, pool, retryBudget: policy?.retryBudget }),
     ...connectionOptions(inputs.keepalive, pool?.tcp?.tcpKeepalive),
     ...(!isDynamic && {
       commonLbConfig: commonLbConfig({
@@ -86,7 +86,7 @@ function clusterFilters({
 }: OutboundClusterInputs): Filter[] {
   const isDiscovered = !isOriginalDestination && !isDynamic && endpoints === undefined;
   return [
-    ...(traits.exchangesMetadata && hbone !== "waypoint" ? [metadataExchangeFilter] : []),
+    ...(traits.exchangesMetadata && hbone !== "waypoint" ? [metadataExchangeFilter(traits.exchangedLabels)] : []),
     ...(traits.carriesBaggage && hbone !== "off" && isDiscovered ? [peerOfCluster] : []),
   ];
 }

@@ -79,6 +79,10 @@ export interface ClusterTraits {
   readonly udpMaxQueries: number;
   readonly dnsJitterNanos: bigint;
   readonly preservesCase: boolean;
+  /** Circuit breakers keep gauges of what is left. */
+  readonly tracksRemaining: boolean;
+  /** Labels that peers exchange beside the usual ones. */
+  readonly exchangedLabels: readonly string[];
   readonly compliance: CompliancePolicy;
   /** Of TLS that rules ask for. */
   readonly tlsDefaults: TlsDefaults | undefined;

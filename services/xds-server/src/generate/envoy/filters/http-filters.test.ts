@@ -6,7 +6,7 @@ import { type HttpFilterChoice, httpFilters, statefulSession } from "./http-filt
 
 const least: HttpFilterChoice = {
   ...{ direction: "outbound", suppressesEnvoyHeaders: false, staysInMesh: false, peerMetadata: false },
-  ...{ alpn: false, grpcWeb: false, early: [], late: [] },
+  ...{ exchangedLabels: [], alpn: false, grpcWeb: false, early: [], late: [] },
 };
 const short = (choice: Partial<HttpFilterChoice>) =>
   httpFilters({ ...least, ...choice }).map(({ name }) => name.replace(/^.*\./, ""));

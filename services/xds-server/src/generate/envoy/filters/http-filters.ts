@@ -14,7 +14,7 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import { istioExtensions, typedStruct } from "../istio-extensions.ts";
+import { additionalLabels, istioExtensions, typedStruct } from "../istio-extensions.ts";
 
 /** The inputs that select the filters of a connection manager. */
 export interface HttpFilterChoice {
@@ -25,6 +25,8 @@ export interface HttpFilterChoice {
   /** Metadata of the workload is for the mesh only. */
   readonly staysInMesh: boolean;
   readonly peerMetadata: boolean;
+  /** Labels that peers exchange beside the usual ones. */
+  readonly exchangedLabels: readonly string[];
   readonly alpn: boolean;
   readonly grpcWeb: boolean;
   /** Placed before the grpc_stats filter: policies and extensions of the workload. */
@@ -38,7 +40,8 @@ export function httpFilters({
   first = [],
   suppressesEnvoyHeaders: suppresses,
   staysInMesh,
-  peerMetadata: exchanges,
+  peerMetadata: exchangesMetadata,
+  exchangedLabels: labels,
   alpn: overrides,
   grpcWeb: web,
   early,
@@ -46,7 +49,9 @@ export function httpFilters({
 }: HttpFilterChoice): HttpFilter[] {
   return [
     ...first,
-    ...(exchanges ? [peerMetadata[staysInMesh && direction === "outbound" ? "outboundInMesh" : direction]] : []),
+    ...(exchangesMetadata
+      ? [peerMetadata(staysInMesh && direction === "outbound" ? "outboundInMesh" : direction, labels)]
+      : []),
     ...early,
     ...(web ? [grpcWeb] : []),
     grpcStats,
@@ -61,25 +66,28 @@ export function httpFilters({
 const discovery = [{ istio_headers: {} }, { workload_discovery: {} }];
 const propagation = [{ istio_headers: {} }];
 
-const peerMetadata = {
-  inbound: filter(
-    "istio.metadata_exchange",
-    typedStruct(istioExtensions.httpPeerMetadata, {
-      downstream_discovery: discovery,
-      downstream_propagation: propagation,
-    }),
-  ),
-  outbound: filter(
-    "istio.metadata_exchange",
-    typedStruct(istioExtensions.httpPeerMetadata, { upstream_discovery: discovery, upstream_propagation: propagation }),
-  ),
-  outboundInMesh: filter(
-    "istio.metadata_exchange",
-    typedStruct(istioExtensions.httpPeerMetadata, {
-      upstream_discovery: discovery,
-      upstream_propagation: [{ istio_headers: { skip_external_clusters: true } }],
-    }),
-  ),
+const exchanges = {
+  inbound: { downstream_discovery: discovery, downstream_propagation: propagation },
+  outbound: { upstream_discovery: discovery, upstream_propagation: propagation },
+  outboundInMesh: {
+    upstream_discovery: discovery,
+    upstream_propagation: [{ istio_headers: { skip_external_clusters: true } }],
+  },
+};
+
+function peerMetadata(side: keyof typeof exchanges, labels: readonly string[]): HttpFilter {
+  return labels.length === 0 ? plainPeerMetadata[side] : peerMetadataOf(side, labels);
+}
+
+function peerMetadataOf(side: keyof typeof exchanges, labels: readonly string[]): HttpFilter {
+  const value = { ...exchanges[side], ...additionalLabels(labels) };
+  return filter("istio.metadata_exchange", typedStruct(istioExtensions.httpPeerMetadata, value));
+}
+
+const plainPeerMetadata = {
+  inbound: peerMetadataOf("inbound", []),
+  outbound: peerMetadataOf("outbound", []),
+  outboundInMesh: peerMetadataOf("outboundInMesh", []),
 };
 
 const grpcWeb = filter("envoy.filters.http.grpc_web", pack(GrpcWebSchema, create(GrpcWebSchema)));

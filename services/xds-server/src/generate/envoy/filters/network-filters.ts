@@ -8,7 +8,7 @@ import { MongoProxySchema } from "@flotilla/proto/envoy/extensions/filters/netwo
 import { RedisProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/redis_proxy/v3/redis_proxy_pb";
 import { TcpProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb";
 import { parseDuration } from "../duration.ts";
-import { istioExtensions, typedStruct } from "../istio-extensions.ts";
+import { additionalLabels, istioExtensions, typedStruct } from "../istio-extensions.ts";
 
 export interface WeightedCluster {
   readonly name: string;
@@ -85,11 +85,17 @@ function redisProxy(statPrefix: string, cluster: string): Filter {
   return networkFilter("envoy.filters.network.redis_proxy", pack(RedisProxySchema, message));
 }
 
-/** Exchanges the workloads' metadata at the start of a TCP connection, negotiated by ALPN. */
-export const metadataExchange: Filter = networkFilter(
-  "istio.metadata_exchange",
-  typedStruct(istioExtensions.networkMetadataExchange, { enable_discovery: true, protocol: "istio-peer-exchange" }),
-);
+/** Exchanges the workloads' metadata at the start of a TCP connection, negotiated by ALPN. @param labels beside the usual ones */
+export function metadataExchange(labels: readonly string[]): Filter {
+  return labels.length === 0 ? plainExchange : exchangeOf(labels);
+}
+
+function exchangeOf(labels: readonly string[]): Filter {
+  const value = { enable_discovery: true, protocol: "istio-peer-exchange", ...additionalLabels(labels) };
+  return networkFilter("istio.metadata_exchange", typedStruct(istioExtensions.networkMetadataExchange, value));
+}
+
+const plainExchange = exchangeOf([]);
 
 export function networkFilter(name: string, value: Any): Filter {
   return create(FilterSchema, { name, configType: { case: "typedConfig", value } });

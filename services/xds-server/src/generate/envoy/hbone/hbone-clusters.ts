@@ -10,7 +10,12 @@ import {
 import type { Filter } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
 import type { TransportSocket } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { HttpProtocolOptionsSchema } from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
-import { circuitBreakers, httpOptionsKey, passthroughHttpOptions } from "../clusters/connection-pool.ts";
+import {
+  type CircuitBreakerInputs,
+  circuitBreakers,
+  httpOptionsKey,
+  passthroughHttpOptions,
+} from "../clusters/connection-pool.ts";
 import { hboneClientTls, type TunnelTls } from "./hbone-tls.ts";
 import { destinationMetadata, internalTransport, plainInternal } from "./internal-transport.ts";
 
@@ -22,12 +27,20 @@ export interface TunnelInputs extends TunnelTls {
   /** Of HTTP/2, in bytes; 0 for Envoy's own. */
   readonly streamWindow: number;
   readonly connectionWindow: number;
+  readonly tracksRemaining: boolean;
 }
 
-/** @param name of the cluster @param listener where connections arrive */
-export function internalCluster(name: string, listener = name, filters: readonly Filter[] = []): Cluster {
+export interface InternalClusterInputs {
+  readonly name: string;
+  /** Where connections arrive; undefined: that of the cluster's name. */
+  readonly listener?: string;
+  readonly filters?: readonly Filter[];
+  readonly tracksRemaining: boolean;
+}
+
+export function internalCluster({ name, listener = name, filters = [], ...inputs }: InternalClusterInputs): Cluster {
   return create(ClusterSchema, {
-    ...toListener(name, listener),
+    ...toListener(name, listener, inputs),
     transportSocket: plainInternal,
     filters: [...filters],
     typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
@@ -56,7 +69,7 @@ export function connectOriginateCluster(inputs: TunnelInputs): Cluster {
 export function innerConnectOriginateCluster(inputs: TunnelInputs): Cluster {
   const inner = hboneClientTls(inputs);
   return create(ClusterSchema, {
-    ...toListener("inner_connect_originate", "outer_connect_originate"),
+    ...toListener("inner_connect_originate", "outer_connect_originate", inputs),
     transportSocket: internalTransport({ name: "internal_upstream_with_tls", passes: [], inner }),
     typedExtensionProtocolOptions: tunnelOptions(inputs, oneRequest),
   });
@@ -74,13 +87,13 @@ export function outerConnectOriginateCluster(inputs: TunnelInputs): Cluster {
 /** Tunnels in tunnels are not shared. */
 const oneRequest = { maxRequestsPerConnection: 1 };
 
-function toListener(name: string, listener: string) {
+function toListener(name: string, listener: string, inputs: CircuitBreakerInputs) {
   const address = internalAddress(listener);
   return {
     name,
     altStatName: `${name};`,
     clusterDiscoveryType: { case: "type" as const, value: Discovery.STATIC },
-    circuitBreakers: circuitBreakers(),
+    circuitBreakers: circuitBreakers(inputs),
     loadAssignment: {
       clusterName: name,
       endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint" as const, value: { address } } }] }],
@@ -97,7 +110,7 @@ function toDestination(name: string, inputs: TunnelInputs) {
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
     connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
     cleanupInterval: { seconds: 60n, nanos: 0 },
-    circuitBreakers: circuitBreakers(),
+    circuitBreakers: circuitBreakers(inputs),
     transportSocket,
   };
 }

@@ -12,6 +12,7 @@ import {
 import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
 import type { ForwardClientCertDetails } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { parseDuration, zeroDuration } from "../duration.ts";
+import { cidrRange } from "../filters/authz/values.ts";
 import { endpointPicker } from "../filters/endpoint-picker.ts";
 import { httpPolicyFilters, type PolicyFilters } from "../filters/extension-filters.ts";
 import { httpFilters } from "../filters/http-filters.ts";
@@ -68,6 +69,7 @@ export function connectionManager(inputs: ConnectionManagerInputs): Filter {
 function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnectionManager {
   const { traits, direction, statPrefix, routes, grpcWeb, port, policies, late = [], edge } = inputs;
   const tracing = traits.tracing[direction];
+  const knowsCallers = edge !== undefined || (direction === "outbound" && traits.useRemoteAddress);
   return create(HttpConnectionManagerSchema, {
     // The semicolon ends the prefix for stats tags whose values may hold dots.
     statPrefix: `${statPrefix};`,
@@ -78,6 +80,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
       suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
       staysInMesh: staysInMesh(traits.headers),
       peerMetadata: traits.httpMetadata,
+      exchangedLabels: traits.exchangedLabels,
       alpn: traits.alpn,
       grpcWeb,
       early: [
@@ -88,7 +91,8 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     }),
     ...(tracing && { tracing: buildTracing(tracing) }),
     accessLog: [...traits.accessLogs[direction].connection],
-    useRemoteAddress: edge !== undefined || (direction === "outbound" && traits.useRemoteAddress),
+    useRemoteAddress: knowsCallers,
+    ...internalAddresses(traits, knowsCallers),
     ...(edge && { xffNumTrustedHops: edge.trustedHops }),
     normalizePath: traits.normalizePath,
     mergeSlashes: traits.mergeSlashes,
@@ -105,6 +109,12 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     ...idleTimeout(traits.idleTimeout),
     ...headerFields(traits.headers, headerSide(inputs), edge?.forwardClientCert),
   });
+}
+
+/** Envoy takes no caller for internal by itself. */
+function internalAddresses({ internalRanges, isAlwaysInternal }: ListenerTraits, knowsCallers: boolean) {
+  if (internalRanges.length === 0 || !(isAlwaysInternal || knowsCallers)) return {};
+  return { internalAddressConfig: { cidrRanges: internalRanges.flatMap((range) => cidrRange(range) ?? []) } };
 }
 
 function headerSide({ edge, isWaypoint, direction }: ConnectionManagerInputs): HeaderSide {

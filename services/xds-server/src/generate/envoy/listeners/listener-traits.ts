@@ -54,6 +54,12 @@ export interface ListenerTraits {
   readonly transparent: boolean;
   /** Callers are known by their address, not by x-forwarded-for. */
   readonly useRemoteAddress: boolean;
+  /** Ranges of MeshNetworks, from which requests count as internal. */
+  readonly internalRanges: readonly string[];
+  /** They count so on every listener, not only where callers are known by their address. */
+  readonly isAlwaysInternal: boolean;
+  /** Labels that peers exchange beside the usual ones. */
+  readonly exchangedLabels: readonly string[];
   readonly headers: ProxyConfig_ProxyHeaders | undefined;
   /** Filters that inspect protocols. */
   readonly protocolFilters: ProtocolFilters;
@@ -74,5 +80,7 @@ export interface ListenerTraits {
   readonly wildcardAddress: string;
   readonly loopbackAddress: string;
   readonly extraAddresses: readonly string[];
+  /** Those of the listener that outbound traffic is redirected to. */
+  readonly extraOutboundAddresses: readonly string[];
   readonly extraLoopbacks: readonly string[];
 }

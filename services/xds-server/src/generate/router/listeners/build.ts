@@ -143,7 +143,7 @@ function tcpFilters(
   const { statPrefix, clusters, protocol, policy, tls, isOfMesh } = chain;
   const exchanges = tls?.mode === TlsMode.ISTIO_MUTUAL && traits.networkMetadata;
   return [
-    ...(exchanges ? [metadataExchange] : []),
+    ...(exchanges ? [metadataExchange(traits.exchangedLabels)] : []),
     ...networkPolicyFilters(
       traits.extensions,
       { side: "outbound", port: plan.port },

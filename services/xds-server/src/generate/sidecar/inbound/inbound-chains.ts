@@ -113,7 +113,7 @@ function httpFiltersOf(
     policies: authorization.http,
   });
   const extensions = networkPolicyFilters(traits.extensions, place);
-  return [...(traits.networkMetadata ? [metadataExchange] : []), ...extensions, manager];
+  return [...(traits.networkMetadata ? [metadataExchange(traits.exchangedLabels)] : []), ...extensions, manager];
 }
 
 function tcpFiltersOf(
@@ -124,7 +124,7 @@ function tcpFiltersOf(
   // Of a connection the service's port counts, of a request the workload's, as in istiod.
   const place = { side: "inbound", port: port?.servicePort ?? 0 } as const;
   return [
-    ...(traits.networkMetadata ? [metadataExchange] : []),
+    ...(traits.networkMetadata ? [metadataExchange(traits.exchangedLabels)] : []),
     ...networkPolicyFilters(traits.extensions, place, authorization.network),
     ...traits.stats.inbound.network,
     ...protocolProxy(port?.protocol ?? "TCP", traits.protocolFilters, {

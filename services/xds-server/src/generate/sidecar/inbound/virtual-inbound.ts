@@ -66,7 +66,7 @@ function blackhole({ traits, listenPort }: VirtualInboundInputs): FilterChain {
     name: "virtualInbound-blackhole",
     filterChainMatch: { destinationPort: listenPort },
     filters: [
-      ...(traits.networkMetadata ? [metadataExchange] : []),
+      ...(traits.networkMetadata ? [metadataExchange(traits.exchangedLabels)] : []),
       ...traits.stats.inbound.network,
       tcpProxy({ statPrefix: "BlackHoleCluster", clusters: "BlackHoleCluster" }),
     ],

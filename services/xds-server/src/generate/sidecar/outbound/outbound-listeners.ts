@@ -15,6 +15,7 @@ import { type EgressListener, proxyEgressListeners } from "../../../snapshot/sco
 import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { layer4VirtualServices, meshGateway } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
+import { resolvedFamilies } from "../../select/dns.ts";
 import { listenerTraits } from "../../select/listener-traits.ts";
 import {
   furtherAddresses,
@@ -186,7 +187,7 @@ function addService(view: View, map: ListenerMap, part: Part): void {
           routeName,
           grpcWeb: protocol === "GRPC-Web",
           ...(service.resolution === "dynamic-dns" && {
-            dnsCache: { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" },
+            dnsCache: { hostname: service.hostname, ipMode: resolvedFamilies(view), resolver: "" },
           }),
         },
     tcp:

@@ -10,6 +10,7 @@ import { aliasesOf } from "../../../snapshot/scope/services.ts";
 import { mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { serviceDomains } from "../../envoy/routes/route-configuration.ts";
+import { resolvedFamilies } from "../../select/dns.ts";
 import { tcpPolicy } from "../../select/tcp-policy.ts";
 import { type ArrivalPort, outboundStatName, tcpRoute } from "../../select/tcp-route.ts";
 import type { TcpChain } from "./plan.ts";
@@ -54,7 +55,7 @@ function defaultChain(view: View, target: TcpTarget, serverNames: readonly strin
     policy: tcpPolicy(view, { host: service.hostname, subset: "" }),
     ...(service.resolution === "dynamic-dns" && {
       byServerName: {
-        dnsCache: { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" },
+        dnsCache: { hostname: service.hostname, ipMode: resolvedFamilies(view), resolver: "" },
         port: port.number,
       },
     }),

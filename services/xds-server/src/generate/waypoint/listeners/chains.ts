@@ -19,6 +19,7 @@ import { metadataExchange, protocolProxy, tcpProxy } from "../../envoy/filters/n
 import { destinationOr, keptAddress, peerMetadataFilter } from "../../envoy/hbone/filter-state.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { type AuthorizationFilters, authorizationFilters } from "../../select/authorization.ts";
+import { resolvedFamilies } from "../../select/dns.ts";
 import { layersOf, vipClusterName } from "../../select/vip-cluster.ts";
 import { defaultRoutes, serviceRoutes } from "./service-routes.ts";
 import { tcpClusters } from "./tcp-clusters.ts";
@@ -40,8 +41,9 @@ export const serviceFilterChains = query<readonly FilterChain[], ServiceText>("s
   const place = chainPlace(view, text, service);
   const [vip = "0.0.0.0"] = vipsOf(view, service);
   const first = (port: number) => (view.feature("ambientMultiNetwork") ? [destinationOr(`${vip}:${port}`)] : []);
+  const takesTls = view.feature("wildcardTls");
   return service.ports
-    .filter(({ protocol }) => !(isOpen(service) && isTls(protocol)))
+    .filter(({ protocol }) => !isOpen(service) || !isTls(protocol) || takesTls)
     .flatMap((port) =>
       layersOf(port.protocol).map((layer) => {
         const name = vipClusterName({ port: port.number, layer, subset: "", hostname: service.hostname });
@@ -78,7 +80,7 @@ function chainPlace(view: View, subject: PolicySubject, service: Service | undef
   return {
     traits: view.read(waypointTraits, subject),
     authorization: view.read(authorizationFilters, subject),
-    dnsCache: hasCache ? { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" } : undefined,
+    dnsCache: hasCache ? { hostname: service.hostname, ipMode: resolvedFamilies(view), resolver: "" } : undefined,
   };
 }
 
@@ -149,7 +151,7 @@ function tcpFilters(view: View, place: ChainPlace, { service, port, name }: Serv
 
 function connectionFilters({ traits, authorization }: ChainPlace, port: number): Filters {
   return [
-    ...(traits.listener.networkMetadata ? [metadataExchange] : []),
+    ...(traits.listener.networkMetadata ? [metadataExchange(traits.listener.exchangedLabels)] : []),
     ...networkPolicyFilters(traits.extensions, { side: "inbound", port }, authorization.network),
     ...traits.stats.network,
   ];

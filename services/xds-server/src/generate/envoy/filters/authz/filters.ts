@@ -20,15 +20,14 @@ import type { CallersBy } from "./rule.ts";
 export interface AuthorizationInputs {
   readonly policies: readonly Config<AuthorizationPolicy>[];
   readonly trustDomains: readonly string[];
-  /** The authorizer that decides CUSTOM policies; undefined where there is none. */
-  readonly authorizer: Authorizer | undefined;
+  /** The authorizers of CUSTOM policies, by provider; requests that policies of other providers match are denied. */
+  readonly authorizers: ReadonlyMap<string, Authorizer>;
   readonly callersBy: CallersBy;
 }
 
-/** Policies of several providers exclude each other: then there is none. */
-export function customProvider(policies: readonly Config<AuthorizationPolicy>[]): string | undefined {
-  const [only, ...others] = new Set(customPolicies(policies).map(providerOf));
-  return others.length > 0 ? undefined : only;
+/** The providers that CUSTOM policies name, in the order in which they are asked. */
+export function customProviders(policies: readonly Config<AuthorizationPolicy>[]): readonly string[] {
+  return [...new Set(customPolicies(policies).map(providerOf))].sort();
 }
 
 type RbacParts = Pick<ReturnType<typeof create<typeof HttpRbacSchema>>, "shadowRulesStatPrefix"> & {
@@ -41,22 +40,27 @@ export function authorizationHttpFilters(
   inputs: AuthorizationInputs,
   authentication: readonly HttpFilter[],
 ): PolicyFilters<HttpFilter> {
-  const asked =
-    inputs.authorizer && customPolicies(inputs.policies).length > 0 ? [httpExtAuthz(inputs.authorizer)] : [];
+  const asked = customProviders(inputs.policies).flatMap((provider) => {
+    const authorizer = inputs.authorizers.get(provider);
+    return [httpRbac(customPart(inputs, provider, false)), ...(authorizer ? [httpExtAuthz(authorizer)] : [])];
+  });
   return {
-    asked: [...customParts(inputs, false).map(httpRbac), ...asked],
+    asked,
     authentication,
     decided: decidedParts(inputs, false).map(httpRbac),
   };
 }
 
 export function authorizationNetworkFilters(inputs: AuthorizationInputs): PolicyFilters<Filter> {
-  const asked = inputs.authorizer && networkExtAuthz(inputs.authorizer);
-  const isAsked = asked !== undefined && customPolicies(inputs.policies).length > 0;
-  // Connections pass where the authorizer supports requests only.
-  const custom = inputs.authorizer === undefined || isAsked ? customParts(inputs, true) : [];
+  const asked = customProviders(inputs.policies).flatMap((provider) => {
+    const authorizer = inputs.authorizers.get(provider);
+    const filter = authorizer && networkExtAuthz(authorizer);
+    // Connections pass where the authorizer supports requests only.
+    if (authorizer !== undefined && filter === undefined) return [];
+    return [networkRbac(customPart(inputs, provider, true)), ...(filter ? [filter] : [])];
+  });
   return {
-    asked: [...custom.map(networkRbac), ...(isAsked ? [asked] : [])],
+    asked,
     authentication: [],
     decided: decidedParts(inputs, true).map(networkRbac),
   };
@@ -114,26 +118,23 @@ function isDryRun({ annotations }: Config): boolean {
   return annotations["istio.io/dry-run"] === "true";
 }
 
-/** Marks the requests for the one provider; where there is no authorizer, those that it was to decide are denied. */
-function customParts(
-  { policies, trustDomains, authorizer, callersBy }: AuthorizationInputs,
+/** Marks the requests for a provider; those of a provider without an authorizer are denied. */
+function customPart(
+  { policies, trustDomains, authorizers, callersBy }: AuthorizationInputs,
+  provider: string,
   tcp: boolean,
-): readonly RbacParts[] {
-  const custom = customPolicies(policies);
-  return [...new Set(custom.map(providerOf))].sort().map((provider) => {
-    const rules = rbacRules({
-      policies: custom.filter((policy) => providerOf(policy) === provider),
-      action: RBAC_Action.DENY,
-      tcp,
-      trustDomains,
-      callersBy,
-      prefix: `istio-ext-authz-${provider}-`,
-      suffix: authorizer === undefined ? "-deny-due-to-bad-CUSTOM-action" : "",
-    });
-    return authorizer === undefined
-      ? { rules, shadowRulesStatPrefix: "" }
-      : { shadowRules: rules, shadowRulesStatPrefix: shadowPrefix };
+): RbacParts {
+  const isAsked = authorizers.has(provider);
+  const rules = rbacRules({
+    policies: customPolicies(policies).filter((policy) => providerOf(policy) === provider),
+    action: RBAC_Action.DENY,
+    tcp,
+    trustDomains,
+    callersBy,
+    prefix: `istio-ext-authz-${provider}-`,
+    suffix: isAsked ? "" : "-deny-due-to-bad-CUSTOM-action",
   });
+  return isAsked ? { shadowRules: rules, shadowRulesStatPrefix: shadowPrefix } : { rules, shadowRulesStatPrefix: "" };
 }
 
 function customPolicies(policies: readonly Config<AuthorizationPolicy>[]): readonly Config<AuthorizationPolicy>[] {

@@ -1,9 +1,11 @@
 /** Writes docs/security/limits.md from the settings and constants that bound what one client can take; `--check` only compares it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeSettings } from "@flotilla/runtime";
-import { type Bound, clientLimits, type Limit } from "./limits-table.ts";
-import { settingsTables } from "./settings-tables.ts";
+import { apiLimits } from "./limits/api-limits.ts";
+import { httpLimits } from "./limits/http-limits.ts";
+import { boundText, type Limit } from "./limits/limit.ts";
+import { storeLimits } from "./limits/store-limits.ts";
+import { xdsLimits } from "./limits/xds-limits.ts";
 
 const root = join(import.meta.dirname, "..");
 const file = "docs/security/limits.md";
@@ -15,10 +17,10 @@ else if (readFileSync(path, "utf8") !== page()) {
 }
 
 function page(): string {
-  const rows = clientLimits.map(rowOf).join("\n");
+  const rows = [xdsLimits, httpLimits, apiLimits, storeLimits].flat().map(rowOf).join("\n");
   return `# What one client can take
 
-Written by \`node scripts/write-limits.ts\` from settings and constants. Settings in capitals can be changed (docs/settings.md), constants stand
+Written by \`node scripts/write-limits.ts\` from settings and constants, by the tables in \`scripts/limits\`. Settings in capitals can be changed (docs/settings.md), constants stand
 in the file that is named.
 
 | resource | bound | what happens at it | test |
@@ -27,29 +29,7 @@ ${rows}
 `;
 }
 
-function rowOf({ resource, bounds, effect, test: [testFile, title] }: Limit): string {
-  return `| ${resource} | ${bounds.map(boundText).join("; ")} | ${effect} | \`${testFile}\`: "${title}" |`;
-}
-
-function boundText(bound: Bound): string {
-  if ("setting" in bound) {
-    const row = describeSettings(settingsTables[bound.service] ?? {}).find(({ env }) => env === bound.setting);
-    if (row === undefined) throw new Error(`${bound.service} has no setting ${bound.setting}`);
-    return `${bound.setting}: ${row.default}`;
-  }
-  return `${formatted(constantOf(bound.file, bound.constant))} ${bound.unit} (\`${bound.file}\`)`;
-}
-
-/** A product of whole numbers, as constants are written. */
-function constantOf(from: string, name: string): number {
-  const text = readFileSync(join(root, from), "utf8");
-  const found = text.split("\n").find((line) => line.includes(`const ${name} = `));
-  const product = found?.split(" = ")[1]?.replace(";", "").split(" * ");
-  const value = product?.reduce((all, factor) => all * Number(factor.replaceAll("_", "")), 1);
-  if (value === undefined || !Number.isFinite(value)) throw new Error(`${from} has no number ${name}`);
-  return value;
-}
-
-function formatted(value: number): string {
-  return value.toLocaleString("en-US");
+function rowOf({ resource, bounds, effect, tests }: Limit): string {
+  const named = tests.map(([testFile, title]) => `\`${testFile}\`: "${title}"`).join(", ");
+  return `| ${resource} | ${bounds.map(boundText).join("; ")} | ${effect} | ${named} |`;
 }

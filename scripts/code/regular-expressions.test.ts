@@ -9,7 +9,7 @@ const cases = [
 ] as const;
 
 for (const { source, flags, reason } of cases)
-  it(`/${source}/ is ${reason === undefined ? "taken" : "refused"}`, async () => {
+  it(`an expression that is linear is taken, another refused: /${source}/`, async () => {
     const found = await reasonAgainst({ source, flags });
     if (reason === undefined) assert.equal(found, undefined);
     else assert.match(found ?? "", reason);

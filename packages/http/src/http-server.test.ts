@@ -1,7 +1,7 @@
 /** The server by itself, on plain HTTP: answers, faults, bodies with a bound, and its end. TLS is tested with the webhook and the API. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { describe, it } from "node:test";
 import { createHttpServer, type HttpServerOptions, readBody, sendText } from "./index.ts";
 
@@ -55,6 +55,37 @@ describe("createHttpServer", () => {
     });
     const sizeOf = async (body: string) => (await fetch(it.url, { method: "POST", body })).text();
     assert.deepEqual([await sizeOf("1234"), await sizeOf("12345"), await sizeOf("1")], ["4", "too large", "1"]);
+  });
+
+  it("cuts off a caller that sends on after its body was refused", { timeout: 60_000 }, async () => {
+    await using it = await open(async (request, response) => {
+      const body = await readBody(request, 4);
+      sendText(response, plain(typeof body === "string" ? 413 : 200, "answered"));
+    });
+    const { hostname, port } = new URL(it.url);
+    const socket = connect(Number(port), hostname).on("error", () => undefined);
+    let text = "";
+    socket.on("data", (bytes) => {
+      text += String(bytes);
+    });
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    const mib = 1024 * 1024;
+    const part = Buffer.alloc(mib);
+    let sentMib = 0;
+    socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${1_000 * mib}\r\n\r\n`);
+    for (; sentMib < 1_000 && !socket.destroyed; sentMib++) {
+      const drained = new Promise<void>((resolve) => socket.once("drain", resolve));
+      if (!socket.write(part)) await Promise.race([drained, closed]);
+    }
+    await closed;
+    assert.match(text, /^HTTP\/1\.1 413 /);
+    assert.ok(sentMib > 200 && sentMib < 400, `${sentMib} MiB were sent`);
+  });
+
+  it("answers 431 to headers of more than 16 KiB, and 200 to less", async () => {
+    await using it = await open(async (_, response) => sendText(response, plain(200, "")));
+    const statusOf = async (bytes: number) => (await fetch(it.url, { headers: { "x-a": "x".repeat(bytes) } })).status;
+    assert.deepEqual([await statusOf(15_000), await statusOf(17_000), await statusOf(15_000)], [200, 431, 200]);
   });
 
   it("lets answers finish within `drainMs`, and cuts what is left after it", async () => {

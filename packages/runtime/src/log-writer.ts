@@ -17,6 +17,7 @@ export interface LogWriterOptions {
 }
 
 const maxBatchBytes = 65_536;
+const maxWaitingBytes = 4 * 1024 * 1024;
 /** A pipe whose reader is behind. */
 const busyMs = 10;
 
@@ -35,7 +36,7 @@ export class LogWriter {
   constructor(fd: number, options: LogWriterOptions = {}) {
     this.#write = options.write ?? ((bytes, done) => write(fd, bytes, done));
     this.#writeSync = options.writeSync ?? ((bytes) => writeSync(fd, bytes));
-    this.#maxBytes = options.maxBytes ?? 4 * 1024 * 1024;
+    this.#maxBytes = options.maxBytes ?? maxWaitingBytes;
     this.#retryMs = options.retryMs ?? 500;
     this.#nowMs = options.nowMs ?? Date.now;
   }

@@ -9,7 +9,19 @@ export interface FloodTarget {
   readonly port: number;
   /** The path of a method that the server has. */
   readonly path: string;
-  readonly tls: boolean;
+  /** With a key and a certificate the client proves itself. */
+  readonly tls: boolean | ClientProof;
+  /** Of the method, encoded: floods that need an answer ask with it. */
+  readonly message?: Uint8Array;
+  /** 127.0.0.1 unless given. */
+  readonly localAddress?: string;
+  /** Protocols of the handshake that the client takes: HTTP/2 unless given. */
+  readonly alpn?: readonly string[];
+}
+
+export interface ClientProof {
+  readonly key: string;
+  readonly cert: string;
 }
 
 /** How a flood ended. */
@@ -20,14 +32,18 @@ export interface FloodResult {
   readonly sentBytes: number;
   /** Of the server's GOAWAY; undefined when it sent none, or nobody read. */
   readonly goawayCode: number | undefined;
+  /** By REFUSED_STREAM, as far as the client read. */
+  readonly refusedStreams: number;
 }
 
 export interface Flood {
   readonly name: string;
   /** Parts that are written one after the other, each when the one before has left. */
-  readonly parts: (path: string) => Generator<Buffer>;
+  readonly parts: (path: string, message?: Uint8Array) => Generator<Buffer>;
   /** Answers are left in the socket. */
   readonly isDeaf?: boolean;
+  /** Begins with its first part, without the preface of HTTP/2. */
+  readonly isOtherProtocol?: boolean;
   /** False: a server may take all of it, as it costs a server less than who sends it, and keep nothing. */
   readonly endsConnection?: boolean;
 }
@@ -35,18 +51,24 @@ export interface Flood {
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const type = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 };
 const endHeaders = 4;
+const refusedStream = 7;
 const perPart = 1_000;
 const stalledAfterMs = 1_000;
 
-/** Connects, sends the flood, and reports how it ended. The end of a connection that the server should close is awaited. */
-export async function sendFlood(target: FloodTarget, flood: Flood): Promise<FloodResult> {
+/**
+ * Connects, sends the flood, and reports how it ended. The end of a connection that the server should close is awaited; any other is left
+ * open until `heldUntil` resolves.
+ */
+export async function sendFlood(target: FloodTarget, flood: Flood, heldUntil?: Promise<unknown>): Promise<FloodResult> {
   const socket = await open(target);
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   let end: FloodResult["end"] = "taken";
   let goawayCode: number | undefined;
   let sentBytes = 0;
+  let refusedStreams = 0;
   const read = frameReader((kind, payload) => {
     if (kind === type.goaway && payload.length >= 8) goawayCode = payload.readUInt32BE(4);
+    if (kind === type.reset && payload.readUInt32BE(0) === refusedStream) refusedStreams++;
   });
   if (flood.isDeaf === true) socket.pause();
   else socket.on("data", read);
@@ -59,6 +81,7 @@ export async function sendFlood(target: FloodTarget, flood: Flood): Promise<Floo
     const { promise, resolve } = Promise.withResolvers<void>();
     socket.write(bytes, (error) => {
       if (error == null) sentBytes += bytes.length;
+      else end = "closed";
       resolve();
     });
     const timer = setTimeout(() => {
@@ -68,23 +91,27 @@ export async function sendFlood(target: FloodTarget, flood: Flood): Promise<Floo
     await Promise.race([promise, closed]);
     clearTimeout(timer);
   };
-  await write(Buffer.concat([preface, frame(type.settings, 0, 0)]));
-  for (const part of flood.parts(target.path)) {
+  if (flood.isOtherProtocol !== true) await write(Buffer.concat([preface, frame(type.settings, 0, 0)]));
+  for (const part of flood.parts(target.path, target.message)) {
     if (end !== "taken") break;
     await write(part);
   }
+  if (flood.endsConnection === false) await Promise.race([heldUntil, closed]);
   // The rest of the server's output before it closed the connection is read, so that its end is seen.
   socket.resume();
   if (flood.endsConnection !== false && end === "taken") await closed;
   socket.destroy();
-  return { end, sentBytes, goawayCode };
+  return { end, sentBytes, goawayCode, refusedStreams };
 }
 
-async function open({ port, tls }: FloodTarget): Promise<Socket> {
+async function open({ port, tls, alpn = ["h2"], localAddress = "127.0.0.1" }: FloodTarget): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const to = { port, host: "127.0.0.1" };
-  const socket = tls ? connectTls({ ...to, ALPNProtocols: ["h2"], rejectUnauthorized: false }) : connect(to);
-  socket.once(tls ? "secureConnect" : "connect", resolve);
+  const to = { port, host: "127.0.0.1", localAddress };
+  const proof = typeof tls === "boolean" ? {} : tls;
+  const isTls = tls !== false;
+  const secure = { ...to, ...proof, ALPNProtocols: [...alpn], rejectUnauthorized: false };
+  const socket = isTls ? connectTls(secure) : connect(to);
+  socket.once(isTls ? "secureConnect" : "connect", resolve);
   socket.once("error", reject);
   await promise;
   return socket;
@@ -103,7 +130,14 @@ export const http2Floods: readonly Flood[] = [
   { name: "SETTINGS", isDeaf: true, parts: () => repeated(2_000_000, frame(type.settings, 0, 0)) },
   { name: "HPACK bomb", endsConnection: false, parts: hpackBomb },
   { name: "empty DATA", endsConnection: false, parts: emptyData },
+  { name: "zero windows", endsConnection: false, parts: (path, message) => withoutWindow(path, message) },
+  { name: "answers that are not read", isDeaf: true, endsConnection: false, parts: unreadAnswers },
 ];
+
+/** Asks on `count` streams of one connection, and ends none of them. */
+export function openStreams(count: number): Flood {
+  return { name: `${count} streams`, endsConnection: false, parts: (path, message) => asked(path, message, count) };
+}
 
 function* everyStream(count: number, framesOf: (id: number) => readonly Buffer[]): Generator<Buffer> {
   for (let first = 0; first < count; first += perPart) {
@@ -137,6 +171,29 @@ function* hpackBomb(path: string): Generator<Buffer> {
 function* emptyData(path: string): Generator<Buffer> {
   yield request(1, path);
   yield* repeated(200_000, frame(type.data, 0, 1));
+}
+
+/** Of each stream, and then of none: 1,000 calls whose answers find no window. */
+function* withoutWindow(path: string, message?: Uint8Array): Generator<Buffer> {
+  yield frame(type.settings, 0, 0, Buffer.of(0, 4, 0, 0, 0, 0));
+  yield* asked(path, message, 1_000);
+}
+
+/** 1,000 calls with all the window that there is, so that the answers wait in the server or in sockets. */
+function* unreadAnswers(path: string, message?: Uint8Array): Generator<Buffer> {
+  yield frame(type.settings, 0, 0, Buffer.of(0, 4, 0x7f, 0xff, 0xff, 0xff));
+  yield frame(type.windowUpdate, 0, 0, Buffer.of(0x7f, 0, 0, 0));
+  yield* asked(path, message, 1_000);
+}
+
+function* asked(path: string, message: Uint8Array | undefined, count: number): Generator<Buffer> {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message?.length ?? 0, 1);
+  const call = message === undefined ? undefined : Buffer.concat([head, message]);
+  for (let at = 0; at < count; at++) {
+    const id = 2 * at + 1;
+    yield call === undefined ? request(id, path) : Buffer.concat([request(id, path), frame(type.data, 0, id, call)]);
+  }
 }
 
 function request(id: number, path: string): Buffer {

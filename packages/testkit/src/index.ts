@@ -1,5 +1,5 @@
 export { default as fc } from "fast-check";
-export { type Flood, type FloodResult, type FloodTarget, http2Floods, sendFlood } from "./http2-flood.ts";
+export { type Flood, type FloodResult, type FloodTarget, http2Floods, openStreams, sendFlood } from "./http2-flood.ts";
 export { createTestAuthority, type KeyPair, type KeyPairRequest, type TestAuthority } from "./key-pair.ts";
 export { ocspResponse } from "./ocsp-response.ts";
 export { checkAsyncProperty, checkProperty, type PropertyOptions, propertyParameters } from "./property.ts";

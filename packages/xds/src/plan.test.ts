@@ -26,4 +26,10 @@ describe("blame", () => {
     const many = Array.from({ length: 5_001 }, (_, i) => `name-${i}`);
     assert.equal(blamed("name-7 is wrong", many).length, many.length);
   });
+
+  it("looks for names in the first 16,384 characters of a text", () => {
+    const filler = "x".repeat(16_380);
+    assert.deepEqual(blamed(`${filler} one two`, ["one", "two"]), ["one"]);
+    assert.deepEqual(blamed(`${filler}${filler} one`, ["one", "two"]), ["one", "two"]);
+  });
 });

@@ -37,12 +37,13 @@ describe("every port", () => {
     assert.deepEqual([...new Set(tested)].sort(order), [...inCode].sort(order));
   });
 
-  for (const { port, asks } of listedPorts) {
-    for (const { who, from, question, answer } of asks) {
-      const skip = from === "elsewhere" && elsewhere;
-      it(`${port}: ${who} gets ${answer} for ${question.name}`, { skip }, async () => {
-        assert.equal(await question.ask(callers, { port, who, from: from ?? "here" }), answer);
-      });
-    }
-  }
+  describe("answers every kind of caller as the list has it", () => {
+    for (const { port, asks } of listedPorts)
+      for (const { who, from, question, answer } of asks) {
+        const skip = from === "elsewhere" && elsewhere;
+        it(`${port}: ${who} gets ${answer} for ${question.name}`, { skip }, async () => {
+          assert.equal(await question.ask(callers, { port, who, from: from ?? "here" }), answer);
+        });
+      }
+  });
 });

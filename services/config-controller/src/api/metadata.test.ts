@@ -8,6 +8,7 @@ const fieldsOf = (metadata: object): readonly string[] =>
   metadataProblems({ kind: "Sidecar", metadata: { name: "a", ...metadata } } as unknown as KubeObject).map(
     ({ field, severity }) => `${severity} ${field}`,
   );
+const numbered = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`l${at}`, "v"]));
 const long = (length: number): string => "x".repeat(length);
 const labels = (key: string, value: unknown = "v") => ({ labels: { [key]: value } });
 
@@ -22,6 +23,7 @@ const good: readonly (readonly [string, object])[] = [
   ["a label with a prefix", labels("a.test/App")],
   ["a label with the longest prefix", labels(`${long(253)}/a`)],
   ["an annotation with any text", { annotations: { "a.test/b": " \n" } }],
+  ["a thousand labels and annotations", { labels: numbered(1_000), annotations: numbered(1_000) }],
   ["the largest annotations", { annotations: { a: long(256 * 1024 - '{"a":""}'.length) } }],
 ];
 const bad: readonly (readonly [string, object, string])[] = [
@@ -48,6 +50,8 @@ const bad: readonly (readonly [string, object, string])[] = [
   ["a label whose name after the prefix is too long", labels(`a/${long(64)}`), `labels[a/${long(64)}]`],
   ["an annotation that is no text", { annotations: { a: {} } }, "annotations[a]"],
   ["an annotation without a name", { annotations: { "": "x" } }, "annotations[]"],
+  ["more than a thousand labels", { labels: numbered(1_001) }, "labels"],
+  ["more than a thousand annotations", { annotations: numbered(1_001) }, "annotations"],
   ["annotations that are too large", { annotations: { a: long(256 * 1024 - '{"a":""}'.length + 1) } }, "annotations"],
 ];
 

@@ -27,8 +27,13 @@ export interface ConsoleServerOptions {
 }
 
 const maxBodyBytes = 4 * 1024 * 1024;
+/** Nobody is signed in yet: a token and the braces around it. */
+const maxSignInBytes = 16 * 1024;
 const maxConnections = 1_000;
 const maxConnectionsOfAddress = 500;
+/** Of bodies that are being sent or answered. */
+const maxHeldBytes = 64 * 1024 * 1024;
+const maxHeldBytesOfAddress = 32 * 1024 * 1024;
 
 /** Does not bind a port. */
 export function createConsoleServer(options: ConsoleServerOptions): HttpServer {
@@ -36,6 +41,7 @@ export function createConsoleServer(options: ConsoleServerOptions): HttpServer {
   return createHttpServer({
     ...(tls !== undefined && { tls }),
     ...{ drainMs: 500, bounds: { maxPerAddress: maxConnectionsOfAddress, maxInAll: maxConnections } },
+    bodies: { maxPerAddress: maxHeldBytesOfAddress, maxInAll: maxHeldBytes },
     respond: (request, response) => respond(request, response, options),
     failure: () => jsonOf(500, { error: { code: "upstream", message: "internal error" } }),
     onFailure: (error, request) => log.error("request failed", { path: pathOf(request), error }),
@@ -77,7 +83,7 @@ async function respondApi(
     return options.events.open(response, session, lastEventId(request));
   const { handler, params, name } = options.endpoints.find(isReading ? "GET" : method, url.pathname);
   const startedMs = performance.now();
-  const answer = await handler({ session, params, query: url.searchParams, body: () => bodyOf(request) });
+  const answer = await handler({ session, params, query: url.searchParams, body: () => bodyOf(request, maxBodyBytes) });
   options.metrics.seconds.observe((performance.now() - startedMs) / 1_000, { endpoint: name });
   if (isFile(answer)) {
     response.setHeader("content-disposition", `attachment; filename="${answer.fileName.replaceAll(/[^\w.-]/g, "_")}"`);
@@ -102,7 +108,7 @@ async function respondSession(
     case "HEAD":
       return sendJson(response, 200, infoOf(expectSession(request, options).caller, options));
     case "POST": {
-      const { caller, token } = await signIn(await bodyOf(request));
+      const { caller, token } = await signIn(await bodyOf(request, maxSignInBytes));
       if (before !== undefined) sessions.end(before, "signed-out");
       response.setHeader("set-cookie", setCookie(cookie, sessions.begin(caller, token)));
       options.log.info("signed in", { account: caller.account, mayWrite: caller.mayWrite });
@@ -138,12 +144,13 @@ function infoOf(
   };
 }
 
-/** @throws RequestRefused bad-request, too-large */
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
+/** @throws RequestRefused bad-request, too-large, too-many */
+async function bodyOf(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers["content-type"] ?? ""))
     throw new RequestRefused("bad-request", "the body is not of type application/json");
-  const body = await readBody(request, maxBodyBytes);
-  if (body === undefined) throw new RequestRefused("too-large", `the body is larger than ${maxBodyBytes} bytes`);
+  const body = await readBody(request, maxBytes);
+  if (body === "too large") throw new RequestRefused("too-large", `the body is larger than ${maxBytes} bytes`);
+  if (body === "busy") throw new RequestRefused("too-many", "too many bytes of bodies are being sent");
   try {
     return JSON.parse(Buffer.from(body).toString());
   } catch {

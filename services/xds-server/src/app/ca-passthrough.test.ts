@@ -69,6 +69,16 @@ describe("certificate requests through xds-server", () => {
     assert.deepEqual([error.code, error.details], [status.UNAVAILABLE, "ca unreachable"]);
   });
 
+  it("are kept up to a thousand at a time, the next fails at once", { timeout: 60_000 }, async () => {
+    await using it = await startPassthrough(60_000);
+    const asked = Array.from({ length: 1_001 }, () => it.ask());
+    const first = (await Promise.race(asked)) as ServiceError;
+    assert.deepEqual([first.code, first.details], [status.UNAVAILABLE, "ca does not answer"]);
+    await using _ca = await startCa(it.caPort);
+    const answers = await Promise.all(asked);
+    assert.equal(answers.filter((answer) => answer === "issued").length, 1_000);
+  });
+
   it("succeed within 2 s of its return after an outage with many failures", { timeout: 30_000 }, async () => {
     await using it = await startPassthrough(300);
     await using stack = new AsyncDisposableStack();

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Authenticator } from "@flotilla/auth";
-import { aggregatedDiscoveryService, create, typeUrl as types } from "@flotilla/proto";
+import { aggregatedDiscoveryService, create, encode, typeUrl as types } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { DeltaDiscoveryRequestSchema } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import { until } from "@flotilla/runtime";
-import { http2Floods, sendFlood } from "@flotilla/testkit";
+import { http2Floods, openStreams, sendFlood } from "@flotilla/testkit";
 import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { certificatePem, keyPem } from "./testing/test-certificate.ts";
@@ -40,6 +41,23 @@ for (const { title, isTls } of [
   });
 }
 
+it("streams of one connection beyond the bound are refused, those within it and others go on", async () => {
+  await using server = await startTestServer({ limits: { maxStreamsPerConnection: 3 } });
+  using honest = await follow(server);
+  const flooding = sendFlood(
+    { port: server.port, path, tls: false, message: firstRequest },
+    openStreams(8),
+    honest.next(),
+  );
+  await until(() => server.connected.list().length === 4, soon("three streams beside the honest one"));
+  assert.equal((await flooding).refusedStreams, 5);
+});
+
+const node = create(NodeSchema, { id: "sidecar~10.0.0.2~b.shop~shop.svc.cluster.local" });
+const firstRequest = encode(
+  DeltaDiscoveryRequestSchema,
+  create(DeltaDiscoveryRequestSchema, { node, typeUrl: types.cluster }),
+);
 const material = { keyPem, chainPem: certificatePem, rootsPem: certificatePem };
 const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 5 });
 

@@ -177,6 +177,19 @@ describe("Gateways of a cluster", () => {
     await deploying(stored, check, { ISTIO_WATCH_NAMESPACE: "shop" });
   });
 
+  test("put their labels and annotations into objects as values, never as YAML or objects of their own", async () => {
+    const hostile =
+      'a"\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: mine}\n{{ 7 }}';
+    const infrastructure = { annotations: { "a.test/b": hostile }, labels: { team: "x: {y: 1}" } };
+    await deploying({ [gatewayPath("evil")]: gateway({ infrastructure }) }, async (memory) => {
+      const kinds = new Set(memory.writes.map(({ object }) => (object as KubeObject | undefined)?.kind ?? "Gateway"));
+      assert.deepEqual([...kinds].sort(), ["Deployment", "Gateway", "GatewayClass", "Service", "ServiceAccount"]);
+      const { metadata } = memory.read<Deployed>(deploymentPath("evil-istio")) ?? assert.fail("not deployed");
+      assert.equal(metadata.annotations?.["a.test/b"], hostile);
+      assert.equal(metadata.labels?.["team"], "x: {y: 1}");
+    });
+  });
+
   test("that change later", async (t) => {
     await deploying({}, async (memory, eventually) => {
       await t.test("get a deleted object again", async () => {

@@ -120,6 +120,11 @@ describe("a field of a caller", () => {
   });
 });
 
+it("hosts of policies are compared without their case", () => {
+  const text = permissionText(permission([field({ key: "hosts", values: ["A.com", "*.B.com"] })], http));
+  assert.match(text, /exact\/i A\.com, :authority suffix\/i \.B\.com/);
+});
+
 describe("operators of regular expressions in names", () => {
   const names: readonly (readonly [key: string, value: string, meant: string, other: string])[] = [
     ["serviceAccounts", "a.b", "spiffe://td/ns/shop/sa/a.b", "spiffe://td/ns/shop/sa/aXb"],

@@ -1,0 +1,43 @@
+/** Bodies that the pages of every service take, and how larger ones are answered. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it } from "node:test";
+import { RouteTable } from "@flotilla/http";
+import { noopLogger } from "./logger.ts";
+import { createPageServer } from "./page-server.ts";
+
+const mib = 1024 * 1024;
+
+async function open() {
+  const routes = new RouteTable();
+  routes.add({ method: "PUT", path: "/size", handler: ({ body }) => ({ json: { size: body.byteLength } }) });
+  const http = createPageServer({ routes, log: noopLogger });
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  const url = `http://127.0.0.1:${(http.server.address() as AddressInfo).port}/size`;
+  return { url, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() };
+}
+
+describe("pages of a service", () => {
+  it("take bodies of 4 MiB, and answer 413 to a larger one", async () => {
+    await using it = await open();
+    const statusOf = async (bytes: number) =>
+      (await fetch(it.url, { method: "PUT", body: Buffer.alloc(bytes) })).status;
+    assert.deepEqual([await statusOf(4 * mib), await statusOf(4 * mib + 1), await statusOf(1)], [200, 413, 200]);
+  });
+
+  it("hold 16 MiB of bodies of one address that are being sent: the next is answered 503", async () => {
+    await using it = await open();
+    const sent = Array.from({ length: 5 }, () => {
+      const { promise, resolve } = Promise.withResolvers<number | undefined>();
+      const sending = request(it.url, { method: "PUT", agent: false, headers: { "content-length": 4 * mib } });
+      sending.once("response", ({ statusCode }) => resolve(statusCode)).on("error", () => undefined);
+      sending.write(Buffer.alloc(4 * mib - 1));
+      return { sending, status: promise };
+    });
+    assert.equal(await Promise.race(sent.map(({ status }) => status)), 503);
+    for (const { sending } of sent) sending.destroy();
+  });
+});

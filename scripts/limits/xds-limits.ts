@@ -1,0 +1,159 @@
+/** Bounds on what a client of xDS or of ca can take. */
+import { inFile, type Limit } from "./limit.ts";
+
+const badClients = "services/xds-server/src/serve/bad-clients.test.ts";
+const ofXds = (setting: string) => ({ service: "xds-server", setting });
+const ofCa = (setting: string) => ({ service: "ca", setting });
+
+export const xdsLimits: readonly Limit[] = [
+  {
+    resource: "new streams of xDS a second",
+    bounds: [ofXds("PILOT_MAX_REQUESTS_PER_SECOND")],
+    effect: "RESOURCE_EXHAUSTED; callers without a proof have a budget of their own",
+    tests: [[badClients, "one that opens 5,000 streams is served what the pace allows, and delays nobody"]],
+  },
+  {
+    resource: "streams of one connection",
+    bounds: [ofXds("ISTIO_GPRC_MAXSTREAMS")],
+    effect: "more are refused by HTTP/2; resets in a row close the connection",
+    tests: [
+      [
+        "services/xds-server/src/serve/http2-floods.test.ts",
+        "streams of one connection beyond the bound are refused, those within it and others go on",
+      ],
+      ["services/xds-server/src/serve/http2-floods.test.ts", "floods of HTTP/2 on 15012"],
+    ],
+  },
+  {
+    resource: "silent connections on 15012 and 15013",
+    bounds: [
+      inFile("packages/auth/src/serving/grpc-tls.ts", "maxSilentPerAddress", "of an address"),
+      inFile("packages/auth/src/serving/grpc-tls.ts", "maxSilent", "in all"),
+    ],
+    effect: "the oldest silent one is closed for the next",
+    tests: [
+      [
+        "packages/auth/src/serving/paced-listener.test.ts",
+        "closes the oldest silent one of an address for its next, and leaves other addresses alone",
+      ],
+      [
+        "packages/auth/src/serving/paced-listener.test.ts",
+        "closes the oldest silent one of all for the next where too many are",
+      ],
+    ],
+  },
+  {
+    resource: "bytes before a TLS handshake",
+    bounds: [inFile("packages/auth/src/serving/hello-wait.ts", "maxBytes", "bytes")],
+    effect: "a connection that begins with anything else is closed",
+    tests: [["packages/auth/src/serving/hello-wait.test.ts", "a record longer than any"]],
+  },
+  {
+    resource: "one request over xDS",
+    bounds: [ofXds("ISTIO_GPRC_MAXRECVMSGSIZE")],
+    effect: "RESOURCE_EXHAUSTED, the bytes are not read",
+    tests: [
+      [badClients, "a request above the limit ends its stream only"],
+      ["packages/raw-grpc/src/server.test.ts", "refuses a message by its announced size, before it is there"],
+    ],
+  },
+  {
+    resource: "a compressed message",
+    bounds: [
+      inFile("packages/raw-grpc/src/frame.ts", "freeInflatedBytes", "bytes"),
+      inFile("packages/raw-grpc/src/frame.ts", "maxInflation", "times its own length beyond that"),
+    ],
+    effect: "RESOURCE_EXHAUSTED, the stream ends",
+    tests: [
+      [
+        "services/xds-server/src/serve/hostile-sessions.test.ts",
+        "sending messages that inflate a thousandfold is cut off",
+      ],
+    ],
+  },
+  {
+    resource: "node metadata",
+    bounds: [inFile("services/xds-server/src/serve/decode-request.ts", "maxMetadataLength", "characters")],
+    effect: "the stream is refused by name",
+    tests: [[badClients, "metadata of a node over the bound is refused by name"]],
+  },
+  {
+    resource: "names that a stream subscribes to",
+    bounds: [ofXds("XDS_MAX_NAMES_PER_STREAM")],
+    effect: "RESOURCE_EXHAUSTED before the request is taken in",
+    tests: [[badClients, "end their stream only"]],
+  },
+  {
+    resource: "text of a rejection, and names that are looked for in it",
+    bounds: [
+      inFile("packages/xds/src/plan.ts", "maxTextLength", "characters"),
+      inFile("packages/xds/src/plan.ts", "maxNames", "names"),
+    ],
+    effect: "the rest is cut, or all resources count as named",
+    tests: [
+      ["packages/xds/src/plan.test.ts", "falls on all resources where none or too many could be named"],
+      ["packages/xds/src/plan.test.ts", "looks for names in the first 16,384 characters of a text"],
+    ],
+  },
+  {
+    resource: "labels of metrics by a stated version",
+    bounds: [inFile("services/xds-server/src/serve/stream-metrics.ts", "maxVersions", "versions")],
+    effect: "counted as `other`; a label leaves with its last stream",
+    tests: [
+      [
+        "services/xds-server/src/serve/version-labels.test.ts",
+        "are a hundred at most: the next version counts as other, until one has left",
+      ],
+      [
+        "services/xds-server/src/serve/version-labels.test.ts",
+        "leave with their last stream, also those that were counted as other",
+      ],
+    ],
+  },
+  {
+    resource: "answers that are not read",
+    bounds: [ofXds("PILOT_XDS_SEND_TIMEOUT")],
+    effect: "one message waits, then the client is closed",
+    tests: [[badClients, "one that does not read holds one message and is closed in the end; others get every change"]],
+  },
+  {
+    resource: "debug questions over xDS that wait",
+    bounds: [inFile("services/xds-server/src/serve/debug-answers.ts", "maxOpenQuestions", "questions")],
+    effect: "the stream is closed",
+    tests: [[badClients, "one that asks more than it waits for is closed, one that reads gets every answer"]],
+  },
+  {
+    resource: "requests for certificates that wait",
+    bounds: [ofCa("CA_MAX_PENDING_PER_IDENTITY"), ofCa("CA_MAX_PENDING")],
+    effect: "RESOURCE_EXHAUSTED; identities take turns",
+    tests: [
+      ["services/ca/src/refusals.test.ts", "of one identity is cut off, and others get theirs"],
+      [
+        "services/ca/src/sign/fair-queue.test.ts",
+        "a full line is refused, other lines are not, and the whole is bounded",
+      ],
+    ],
+  },
+  {
+    resource: "requests for certificates that xds-server keeps while ca is away",
+    bounds: [inFile("services/xds-server/src/app/ca-passthrough.ts", "maxHeld", "requests")],
+    effect: "UNAVAILABLE",
+    tests: [
+      [
+        "services/xds-server/src/app/ca-passthrough.test.ts",
+        "are kept up to a thousand at a time, the next fails at once",
+      ],
+    ],
+  },
+  {
+    resource: "questions about tokens to the API server at a time",
+    bounds: [ofXds("MAX_TOKEN_REVIEWS"), ofCa("MAX_TOKEN_REVIEWS")],
+    effect: "the next one waits",
+    tests: [
+      [
+        "packages/auth/src/cluster/token-reviewers.test.ts",
+        "are as many at a time as may be, in order, also after one has failed",
+      ],
+    ],
+  },
+];

@@ -134,6 +134,18 @@ export const http2Floods: readonly Flood[] = [
   { name: "answers that are not read", isDeaf: true, endsConnection: false, parts: unreadAnswers },
 ];
 
+/** Over HTTP/1.1: requests one behind the other, whose answers are left in the socket. */
+export const pipelinedRequests: Flood = {
+  name: "requests whose answers are not read",
+  isDeaf: true,
+  isOtherProtocol: true,
+  parts: (path) => {
+    const body = JSON.stringify({ request: { uid: "1", object: "x".repeat(1_000) } });
+    const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`;
+    return repeated(200_000, Buffer.from(`${head}content-length: ${body.length}\r\n\r\n${body}`));
+  },
+};
+
 /** Asks on `count` streams of one connection, and ends none of them. */
 export function openStreams(count: number): Flood {
   return { name: `${count} streams`, endsConnection: false, parts: (path, message) => asked(path, message, count) };

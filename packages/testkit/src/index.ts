@@ -1,5 +1,15 @@
 export { default as fc } from "fast-check";
-export { type Flood, type FloodResult, type FloodTarget, http2Floods, openStreams, sendFlood } from "./http2-flood.ts";
+export { type AttackResult, attackAside } from "./attack-thread.ts";
+export { measureBeside } from "./beside-flood.ts";
+export {
+  type Flood,
+  type FloodResult,
+  type FloodTarget,
+  http2Floods,
+  openStreams,
+  pipelinedRequests,
+  sendFlood,
+} from "./http2-flood.ts";
 export { createTestAuthority, type KeyPair, type KeyPairRequest, type TestAuthority } from "./key-pair.ts";
 export { ocspResponse } from "./ocsp-response.ts";
 export { checkAsyncProperty, checkProperty, type PropertyOptions, propertyParameters } from "./property.ts";

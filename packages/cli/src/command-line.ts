@@ -5,6 +5,7 @@ import { candidateLines } from "./completion/complete.ts";
 import { completeWord } from "./completion/scripts.ts";
 import { reachCluster } from "./connection.ts";
 import { buildProgram, type Chosen } from "./parse/program.ts";
+import { ProgressLine, withProgress } from "./parse/progress.ts";
 import { type ExitCode, explainError, processTerminal, type Terminal } from "./parse/terminal.ts";
 
 /** Resolves to the exit code, also for wrong usage: it throws for nothing that a user can cause. */
@@ -23,16 +24,23 @@ export async function run(
     const chosen = parse(args, env, terminal);
     if (typeof chosen === "number") return chosen;
     const { command, operands } = chosen;
+    using line = progressOf(command.definition);
+    const shown = line === undefined ? terminal : withProgress(terminal, line);
     failure = command.definition.failure ?? failure;
     const runCommand = await command.load();
     await using cluster = await reachCluster(chosen.options);
     const definitions = commands.map((known) => known.definition);
-    return await runCommand({ options: cluster.options, operands, env, terminal, definitions });
+    return await runCommand({ options: cluster.options, operands, env, terminal: shown, definitions });
   } catch (error) {
     const { code, text } = explainError(error);
     terminal.warn(`flotilla: ${text}`);
     return code === 1 ? failure : code;
   }
+}
+
+/** Undefined for commands that run in the foreground. */
+function progressOf({ progress }: Chosen["command"]["definition"]): ProgressLine | undefined {
+  return progress === undefined ? undefined : new ProgressLine(progress, { output: process.stderr, nowMs: Date.now });
 }
 
 /** The command with its values, or the exit code after help or an error of usage was written. */

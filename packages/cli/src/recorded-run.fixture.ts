@@ -20,6 +20,7 @@ export async function recordRun(args: readonly string[], env: NodeJS.ProcessEnv 
       err += `${text}\n`;
     },
     paint: (_, text) => text,
+    step: () => undefined,
     isInteractive: false,
   });
   return { code, out, err };

@@ -68,6 +68,7 @@ describe("flotilla logs", () => {
       write: print,
       warn: print,
       paint: (_: string, text: string) => text,
+      step: () => undefined,
       isInteractive: false,
     };
     const ended = run(["logs", "-f", "--tail", "0", "--work-dir", workDir], {}, terminal);

@@ -7,7 +7,7 @@ import type {
   tagSet as setDefinition,
 } from "../definitions/tags.ts";
 import { CliError } from "../errors.ts";
-import { columns } from "../output.ts";
+import { columns, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 import { isOfRevision, labels, namespacesOf, type TagConfiguration, tagConfiguration } from "../tag/revision-tag.ts";
 import { giveRight, takeRight } from "../tag/webhook-right.ts";
@@ -39,8 +39,8 @@ export const tagSet: Run<typeof setDefinition> = async ({ operands: { tag }, opt
   return 0;
 };
 
-export const tagList: Run<typeof listDefinition> = async ({ options: { output, kubeconfig }, env, terminal }) => {
-  using api = await openUsersCluster(kubeconfig, env);
+export const tagList: Run<typeof listDefinition> = async ({ options, env, terminal }) => {
+  using api = await openUsersCluster(options.kubeconfig, env);
   const namespaces = await allNamespaces(api);
   const tags = [...tagsOf(await configurations(api))]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -48,14 +48,17 @@ export const tagList: Run<typeof listDefinition> = async ({ options: { output, k
       ...{ tag, revision: metadata.labels?.[labels.revision] ?? "" },
       namespaces: namespacesOf(tag, namespaces),
     }));
-  if (output === "json") terminal.print(JSON.stringify(tags, undefined, 2));
-  else if (tags.length === 0) terminal.print("there are no tags");
-  else {
-    const rows = tags.map(({ tag, revision, namespaces: using }) => [tag, revision, using.join(",")]);
-    terminal.print(columns([["TAG", "REVISION", "NAMESPACES"], ...rows]));
-  }
+  terminal.print(render(formatOf(options), tags, describeTags));
   return 0;
 };
+
+function describeTags(
+  tags: readonly { readonly tag: string; readonly revision: string; readonly namespaces: readonly string[] }[],
+): string {
+  if (tags.length === 0) return "there are no tags";
+  const rows = tags.map(({ tag, revision, namespaces }) => [tag, revision, namespaces.join(",")]);
+  return columns([["TAG", "REVISION", "NAMESPACES"], ...rows]);
+}
 
 export const tagRemove: Run<typeof removeDefinition> = async ({ operands: { tag }, options, env, terminal }) => {
   using api = await openUsersCluster(options.kubeconfig, env);

@@ -7,6 +7,7 @@ const group = "Certificates and tokens:";
 
 export const caStatus = define({
   name: "ca status",
+  progress: "asking the replicas of ca",
   group,
   summary: "show how far the replacement of the root certificate is",
   operands: {},
@@ -16,6 +17,7 @@ export const caStatus = define({
 
 export const caRotate = define({
   name: "ca rotate",
+  progress: "rotating the root",
   group,
   summary: "replace the root certificate while the mesh runs",
   details:
@@ -38,6 +40,7 @@ export const caRotate = define({
 
 export const caAbort = define({
   name: "ca abort",
+  progress: "ending the rotation",
   group,
   summary: "go back to the old root certificate",
   operands: {},
@@ -87,6 +90,7 @@ export const certificate = define({
 
 export const token = define({
   name: "token",
+  progress: "issuing the token",
   group,
   summary: "print a token of the local issuer for a service account",
   operands: {},

@@ -7,6 +7,7 @@ const group = "State of the mesh:";
 
 export const status = define({
   name: "status",
+  progress: "asking the services",
   group,
   summary: "show services, proxies, and objects that are refused or not yet in effect",
   operands: { object: optional("KIND/NAME.NAMESPACE", "one object: where it is in effect, who refuses it and why") },
@@ -41,6 +42,7 @@ const askable = ["xds-server", "config-controller", "service-controller", "ca", 
 
 export const check = define({
   name: "check",
+  progress: "checking this host and the services",
   group,
   summary: "check this host and the control plane that runs, with what to do",
   details:
@@ -57,6 +59,7 @@ export const check = define({
 
 export const request = define({
   name: "request",
+  progress: "waiting for the answer",
   group,
   summary: "send a request to a page of a service and print its answer",
   details: "As `pilot-discovery request`; each replica of the service is asked in turn until one answers with success.",
@@ -74,6 +77,7 @@ export const request = define({
 
 export const wait = define({
   name: "wait",
+  progress: "waiting for the proxies",
   group,
   summary: "wait until an object is in effect on the proxies that it concerns",
   operands: { object: required("KIND/NAME.NAMESPACE", "the object") },
@@ -101,6 +105,7 @@ export const wait = define({
 
 export const history = define({
   name: "history",
+  progress: "reading the history",
   group,
   summary: "list the generations of the configuration: what changed, when, by whom",
   operands: { object: optional("KIND/NAME.NAMESPACE", "only generations that changed this object") },
@@ -114,6 +119,7 @@ export const history = define({
 
 export const explain = define({
   name: "explain",
+  progress: "asking the services",
   group,
   summary: "show why a proxy has a resource as it is",
   operands: {

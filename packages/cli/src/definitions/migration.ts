@@ -5,6 +5,7 @@ import { connection, file } from "./option-groups.ts";
 
 export const compare = define({
   name: "compare",
+  progress: "comparing with istiod",
   group: "State of the mesh:",
   summary: "show what an istiod and Flotilla send differently to the same proxies",
   details:

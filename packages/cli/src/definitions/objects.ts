@@ -17,6 +17,7 @@ const group = "Objects of the mesh:";
 
 export const apply = define({
   name: "apply",
+  progress: "writing the objects",
   group,
   summary: "write objects into the mesh, all of them or none",
   operands: {},
@@ -29,6 +30,7 @@ export const apply = define({
 
 export const get = define({
   name: "get",
+  progress: "reading the objects",
   group,
   summary: "show objects in force, of whatever source",
   operands: {
@@ -44,6 +46,7 @@ export const get = define({
 
 export const deleteObjects = define({
   name: "delete",
+  progress: "deleting the objects",
   group,
   summary: "remove objects from the mesh, all of them or none",
   operands: {
@@ -65,6 +68,7 @@ export const deleteObjects = define({
 
 export const diff = define({
   name: "diff",
+  progress: "comparing the objects",
   group,
   summary: "show what apply would change, or what differs between two generations",
   operands: { generations: any("GENERATION", "two generations, as history lists them, instead of -f") },

@@ -7,6 +7,7 @@ const group = "Objects of files:";
 
 export const validate = define({
   name: "validate",
+  progress: "validating",
   group,
   summary: "check objects of files, with line and column of each mistake, without a control plane",
   details:
@@ -25,6 +26,7 @@ export const validate = define({
 
 export const analyze = define({
   name: "analyze",
+  progress: "analyzing",
   group,
   summary:
     "find what is wrong with a mesh as a whole: references that lead nowhere, objects that contradict each other",
@@ -70,6 +72,7 @@ export const analyze = define({
 
 export const schema = define({
   name: "schema",
+  progress: "writing the schemas",
   group,
   summary: "write JSON schemas of all kinds, for editors that complete and check fields",
   operands: {},
@@ -79,6 +82,7 @@ export const schema = define({
 
 export const inject = define({
   name: "inject",
+  progress: "rendering the templates",
   group,
   summary: "put the sidecar into the workloads of files, as the webhook does with pods, without a control plane",
   details:

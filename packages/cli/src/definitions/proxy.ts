@@ -41,6 +41,7 @@ const proxyOptions = {
 
 export const proxyBootstrap = define({
   name: "proxy bootstrap",
+  progress: "asking ca and the services",
   group,
   summary: "write the files with which a stock Envoy or pilot-agent joins the mesh",
   details:

@@ -55,6 +55,7 @@ export const top = define({
 
 export const bugReport = define({
   name: "bug-report",
+  progress: "collecting pages and logs",
   group,
   summary: "write an archive for a bug report: pages, metrics and logs of the services, facts of this host",
   details: "It holds no keys, tokens or Secrets, and names services and hosts of the mesh.",

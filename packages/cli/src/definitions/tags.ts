@@ -1,7 +1,7 @@
 /** Commands for revision tags: names of revisions that namespaces are labelled with. */
 import { define } from "../parse/definition.ts";
-import { choice, flag, required, text } from "../parse/option-kinds.ts";
-import { connection } from "./option-groups.ts";
+import { flag, required, text } from "../parse/option-kinds.ts";
+import { connection, output } from "./option-groups.ts";
 
 const group = "Revisions:";
 const { kubeconfig } = connection;
@@ -9,6 +9,7 @@ const tag = required("TAG", "name of the tag, such as prod; `default` is for nam
 
 export const tagSet = define({
   name: "tag set",
+  progress: "writing the tag",
   group,
   summary: "lead the namespaces of a tag to a revision, at first or from now on",
   details:
@@ -25,15 +26,17 @@ export const tagSet = define({
 
 export const tagList = define({
   name: "tag list",
+  progress: "reading the tags",
   group,
   summary: "list tags, their revisions and the namespaces that use them",
   operands: {},
-  options: { output: choice("-o, --output <FORMAT>", "format of the output", ["table", "json"]), kubeconfig },
+  options: { ...output, kubeconfig },
   examples: [["tag list", "all tags of the cluster"]],
 });
 
 export const tagRemove = define({
   name: "tag remove",
+  progress: "removing the tag",
   group,
   summary: "remove a tag that no namespace uses",
   operands: { tag },

@@ -5,6 +5,7 @@ import { connection, output } from "./option-groups.ts";
 
 export const version = define({
   name: "version",
+  progress: "asking the services",
   group: "This program:",
   summary: "show the version of flotilla and of Node",
   operands: {},

@@ -58,6 +58,8 @@ export interface CommandDefinition<
   readonly exitCodes?: Partial<Readonly<Record<ExitCode, string>>>;
   /** Unknown options are ignored with a warning; else they are wrong usage. */
   readonly unknownOptions?: "warn";
+  /** Shown on a terminal while the command takes longer than a second; absent for those that run in the foreground or draw by themselves. */
+  readonly progress?: string;
   /** The exit code of failures where 1 has another meaning. */
   readonly failure?: ExitCode;
 }

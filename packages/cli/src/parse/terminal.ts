@@ -13,6 +13,8 @@ export interface Terminal {
   warn(text: string): void;
   /** Colours a text where the output is a terminal and NO_COLOR is not set. */
   paint(style: Style, text: string): string;
+  /** Names what the command does now, for the line of progress. */
+  step(text: string): void;
   /** The output is a terminal: it may be drawn again in place. */
   readonly isInteractive: boolean;
 }
@@ -26,6 +28,7 @@ export function processTerminal(): Terminal {
     warn: (text) => void process.stderr.write(`${text}\n`),
     // Node asks the stream, NO_COLOR and FORCE_COLOR.
     paint: (style, text) => styleText(style, text, { stream: process.stdout }),
+    step: () => undefined,
     isInteractive: process.stdout.isTTY === true,
   };
 }

@@ -20,7 +20,7 @@ export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from ".
 export { type ListenOptions, listen } from "./listen.ts";
 export { type LogLevel, LogLevels } from "./log-levels.ts";
 export { createLogger, type LogDestination, type LogFields, type Logger, noopLogger } from "./logger.ts";
-export { limitHeapGrowth, memoryEnvironment, releaseMemory } from "./memory.ts";
+export { limitHeapGrowth, memoryEnvironment, releaseMemory, releaseWhenQuiet } from "./memory.ts";
 export { mergeGroups } from "./merge-groups.ts";
 export {
   type Counter,

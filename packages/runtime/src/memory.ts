@@ -1,6 +1,8 @@
 /** How processes of many connections are kept small; docs/decisions/0060-memory-goes-back.md has the figures. */
-import { setFlagsFromString } from "node:v8";
+import { type EventLoopUtilization, performance } from "node:perf_hooks";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { delay } from "./wait.ts";
 
 /**
  * For the environment of a service's process: memory of large messages goes back to the system when it is freed, and garbage of one burst
@@ -40,4 +42,67 @@ export function releaseMemory(): void {
     collect = runInNewContext("gc") as Collect;
   }
   collect({ type: "major", execution: "sync", flavor: "last-resort" });
+}
+
+/** Reads the process and its clock; tests have others. */
+export interface MemoryProbe {
+  /** RSS, and what of V8's heap is in use. */
+  readonly bytes: () => { readonly resident: number; readonly heapUsed: number };
+  /** Share of the time since the last call in which the event loop was busy. */
+  readonly busyShare: () => number;
+  readonly nowMs: () => number;
+  readonly wait: (ms: number, stop: AbortSignal) => Promise<void>;
+}
+
+const lookMs = 1_000;
+const mib = 2 ** 20;
+/** After this long with little to do. */
+const quietMs = 3_000;
+const quietShare = 0.1;
+/** Growth since the last release that is worth a collection. */
+const worthBytes = 16 * mib;
+const worthShare = 0.1;
+/** Collecting a larger heap would hold changes up for half a second and more: V8 does that in steps, when it sees fit. */
+const maxHeapBytes = 512 * mib;
+/** A release may take a hundredth of the time. */
+const pauseShare = 0.01;
+
+/**
+ * Calls `release`, which gives memory back, once a process has little to do after its RSS has grown: V8 collects nothing while nothing is
+ * allocated, so that the garbage of a burst stays until the next one. Runs until `stop` fires.
+ */
+export async function releaseWhenQuiet(
+  release: () => void,
+  stop: AbortSignal,
+  probe: MemoryProbe = processProbe(),
+): Promise<void> {
+  let [lowest, quietSinceMs, nextMs] = [0, probe.nowMs(), 0];
+  for (; !stop.aborted; await probe.wait(lookMs, stop)) {
+    const { resident, heapUsed } = probe.bytes();
+    const nowMs = probe.nowMs();
+    lowest = Math.min(lowest, resident);
+    if (probe.busyShare() > quietShare) quietSinceMs = nowMs;
+    if (nowMs - quietSinceMs < quietMs || nowMs < nextMs || heapUsed > maxHeapBytes) continue;
+    if (resident - lowest < Math.max(worthBytes, lowest * worthShare)) continue;
+    release();
+    lowest = probe.bytes().resident;
+    nextMs = probe.nowMs() + (probe.nowMs() - nowMs) / pauseShare;
+    // The collection itself is no work.
+    probe.busyShare();
+  }
+}
+
+function processProbe(): MemoryProbe {
+  let last: EventLoopUtilization = performance.eventLoopUtilization();
+  return {
+    bytes: () => ({ resident: process.memoryUsage.rss(), heapUsed: getHeapStatistics().used_heap_size }),
+    busyShare: () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
+      last = now;
+      return utilization;
+    },
+    nowMs: () => performance.now(),
+    wait: delay,
+  };
 }

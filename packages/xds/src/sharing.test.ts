@@ -7,7 +7,7 @@ import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ClientRequest } from "./request.ts";
 import type { ResourceSet } from "./resource-set.ts";
-import { SharedStates } from "./sharing.ts";
+import { Interner, SharedStates } from "./sharing.ts";
 import { newStream, step, type Turn, takeTurn } from "./stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "./stream-types.ts";
 import { resourceSet } from "./testing/fixtures.ts";
@@ -92,6 +92,42 @@ function worldOf(clusterText: string, routeText: string): World {
   ];
   return new Map(sets.map((set) => [set.typeUrl, set]));
 }
+
+/** The names of a thousand certificates, and one more. */
+const manyNames = (last: string) => [
+  ...Array.from({ length: 1_000 }, (_, index) => `kubernetes://cert-${index}`),
+  last,
+];
+
+describe("streams with thousands of names", () => {
+  it("go where they would go alone, though steps with so many names are forgotten between", () => {
+    const states = new SharedStates();
+    const [shared, alone] = [new Stream(states, "sotw"), new Stream({ step, takeTurn }, "sotw")];
+    const names = manyNames("last");
+    for (let count = 1; count <= names.length; count += 7) {
+      const asked = names.slice(0, count);
+      assert.deepEqual(shared.ask(types.secret, asked), alone.ask(types.secret, asked));
+    }
+    assert.deepEqual(contents(shared.state), contents(alone.state));
+  });
+
+  it("share equal sets of them and no others", () => {
+    const interner = new Interner<object>((text) => text.slice(-100));
+    const made = { of: manyNames("a").join("\n") };
+    assert.equal(
+      interner.intern(manyNames("a").join("\n"), () => made),
+      made,
+    );
+    assert.equal(
+      interner.intern(manyNames("a").join("\n"), () => ({})),
+      made,
+    );
+    assert.notEqual(
+      interner.intern(manyNames("b").join("\n"), () => ({})),
+      made,
+    );
+  });
+});
 
 describe("shared states", () => {
   const connected = (states: SharedStates, world: World, nonce: string): Stream => {

@@ -30,19 +30,28 @@ interface Look {
 
 /** States that streams pass through while something spreads; forgetting them only costs computing them again. */
 const maxStates = 512;
+/** Names in the requests that led on from them: one with thousands of certificates has thousands, and a request for each. */
+const maxRememberedNames = 32_768;
 
 export class SharedStates {
-  readonly #names = new Interner<NameSet>();
-  readonly #resting = new Interner<StreamState>();
+  readonly #names: Interner<NameSet>;
+  readonly #resting: Interner<StreamState>;
   readonly #steps = new Map<StreamState, TakenStep>();
   readonly #turns = new Map<StreamState, TakenTurn>();
+  #rememberedNames = 0;
+
+  /** `digest`: of the names of a set, which thousands of certificates make long; collisions must not be found. */
+  constructor(digest?: (text: string) => string) {
+    this.#names = new Interner(digest);
+    this.#resting = new Interner(digest);
+  }
 
   step(state: StreamState, event: StreamEvent): Step {
     const taken = this.#steps.get(state);
     if (taken !== undefined && sameEvent(taken.event, event)) return taken.result;
     const [next, effects] = step(state, event);
     const result: Step = [this.#canonical(event.type === "request" ? this.#atRest(next, event) : next), effects];
-    remember(this.#steps, state, { event, result });
+    this.#rememberStep(state, { event, result });
     return result;
   }
 
@@ -69,6 +78,16 @@ export class SharedStates {
   sweep(): void {
     this.#steps.clear();
     this.#turns.clear();
+    this.#rememberedNames = 0;
+  }
+
+  #rememberStep(state: StreamState, taken: TakenStep): void {
+    this.#rememberedNames += namesIn(taken.event);
+    if (this.#steps.size >= maxStates || this.#rememberedNames > maxRememberedNames) {
+      this.#steps.clear();
+      this.#rememberedNames = namesIn(taken.event);
+    }
+    this.#steps.set(state, taken);
   }
 
   /** Names of what is due are shared when it is its turn: more requests may bring more of them until then. */
@@ -93,6 +112,12 @@ export class SharedStates {
   }
 }
 
+function namesIn(event: StreamEvent): number {
+  if (event.type !== "request") return 0;
+  const { request } = event;
+  return isDelta(request) ? request.subscribe.length + request.held.size : request.names.length;
+}
+
 function remember<Value>(taken: Map<StreamState, Value>, state: StreamState, value: Value): void {
   if (taken.size >= maxStates) taken.clear();
   taken.set(state, value);
@@ -113,13 +138,22 @@ export class Identities {
   }
 }
 
+/** Longer texts are kept as digests: a key stays for a while after its value. */
+const longestKey = 256;
+
 /** Gives back the first of equal values for as long as somebody holds it. */
 export class Interner<Value extends object> {
   readonly #values = new Map<string, WeakRef<Value>>();
+  readonly #digest: (text: string) => string;
   #sweepAt = 64;
 
+  constructor(digest: (text: string) => string = (text) => text) {
+    this.#digest = digest;
+  }
+
   /** `make` is called when there is no value of this key. */
-  intern(key: string, make: () => Value): Value {
+  intern(text: string, make: () => Value): Value {
+    const key = text.length > longestKey ? this.#digest(text) : text;
     const known = this.#values.get(key)?.deref();
     if (known !== undefined) return known;
     const value = make();

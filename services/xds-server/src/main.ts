@@ -6,7 +6,7 @@
 import { hostname } from "node:os";
 import { aborted, type Health, orAborted, serveHealth, startService } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
-import { createAdsServer } from "./app/ads.ts";
+import { createAdsServer, giveMemoryBack } from "./app/ads.ts";
 import { refusedCertificates } from "./app/ca-passthrough.ts";
 import { createChangeFlow, createIngest } from "./app/change-flow.ts";
 import { followBus, joinReplicas } from "./app/fleet.ts";
@@ -77,6 +77,7 @@ async function run(service: XdsService): Promise<void> {
   const left = joinReplicas(service, { replica, snapshot, connected, onHandedOff });
   health.markReady();
   http.markReady();
+  inBackground(giveMemoryBack(ads, stop));
   log.info("serving", { port: settings.port });
   await aborted(stop);
   http.readiness.markStopping();

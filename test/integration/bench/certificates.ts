@@ -1,5 +1,5 @@
 /**
- * `pnpm bench:certificates`: a router with many certificates. How long a new Envoy takes until all its filter chains have theirs, and what
+ * `pnpm bench:certificates [NUMBER…]`: a router with many certificates. How long a new Envoy takes until all its filter chains have theirs, and what
  * certificates cost in the memory of xds-server. Real NATS, Redis and Envoy, services as processes.
  */
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -17,8 +17,9 @@ const stop = new AbortController();
 /** Keys of RSA take long to make: certificates share them. */
 const distinctKeys = 20;
 const runs = 3;
-/** After this, nothing of a change is under way. */
-const settleMs = 8_000;
+/** After this, nothing of a change is under way, and what it took is given back (`releaseWhenQuiet`). */
+const settleMs = 20_000;
+const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [620, 2_000];
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `cert-${index}`);
 
@@ -63,8 +64,15 @@ interface Router {
   readonly delta: boolean;
 }
 
-/** Milliseconds from the start of an Envoy until it is ready, and what xds-server holds with it. */
-async function startRouter({ workDir, plane, certificates, delta }: Router): Promise<readonly [number, number]> {
+interface Started {
+  /** From the start of an Envoy until it is ready. */
+  readonly tookMs: number;
+  /** RSS of xds-server with it. */
+  readonly heldMb: number;
+  readonly mostMb: number;
+}
+
+async function startRouter({ workDir, plane, certificates, delta }: Router): Promise<Started> {
   const issuer = await openLocalIssuer(workDir);
   const own = { name: `edge-${certificates}`, ...account, labels: {}, address: "127.0.0.1" };
   const node = { type: "router", ...own } as const;
@@ -75,12 +83,17 @@ async function startRouter({ workDir, plane, certificates, delta }: Router): Pro
   };
   const chains = names(certificates).map((name) => ({ host: `${name}.example`, certificate: `kubernetes://${name}` }));
   const listener = { port: await freePort(), chains };
+  let mostMb = 0;
+  const looking = setInterval(() => {
+    mostMb = Math.max(mostMb, memoryMb(plane));
+  }, 50);
   const began = performance.now();
   await using envoy = await startSdsEnvoy({ directory: join(workDir, "envoys"), node, delta, secure, listener });
   await envoy.ready(300_000);
-  const took = performance.now() - began;
+  const tookMs = performance.now() - began;
   await delay(settleMs, stop.signal);
-  return [took, memoryMb(plane)];
+  clearInterval(looking);
+  return { tookMs, heldMb: memoryMb(plane), mostMb };
 }
 
 async function main(): Promise<void> {
@@ -102,20 +115,22 @@ async function main(): Promise<void> {
     await startControlPlane({ options: { ...options, firstPort }, logs: "files", onProgress: () => undefined }),
   );
   await allReady(plane, 90_000, () => undefined, stop.signal);
-  const [, before] = await startRouter({ workDir, plane, certificates: 1, delta: true });
+  const { heldMb: before } = await startRouter({ workDir, plane, certificates: 1, delta: true });
   process.stdout.write(`load ${loadavg()[0]?.toFixed(1)}, xds-server with one certificate: ${before.toFixed(0)} MB\n`);
-  for (const certificates of [620, 2_000]) {
+  for (const certificates of counts) {
     await writeCertificates(config, certificates, pairs);
     // Until all Secrets have come.
     await startRouter({ workDir, plane, certificates, delta: true });
     for (const delta of [false, true]) {
-      const found: (readonly [number, number])[] = [];
+      const found: Started[] = [];
       for (let run = 0; run < runs; run++) found.push(await startRouter({ workDir, plane, certificates, delta }));
-      const times = found.map(([ms]) => `${(ms / 1000).toFixed(2)} s`).join(", ");
-      const more = found.map(([, mb]) => `${(mb - before).toFixed(0)} MB`).join(", ");
-      process.stdout.write(
-        `${certificates} certificates, ${delta ? "delta" : "sotw"}: ready in ${times}; more memory: ${more}\n`,
-      );
+      const times = found.map(({ tookMs }) => `${(tookMs / 1000).toFixed(2)} s`).join(", ");
+      const more = (of: (one: Started) => number) =>
+        found.map((one) => `${(of(one) - before).toFixed(0)} MB`).join(", ");
+      const [held, most] = [more(({ heldMb }) => heldMb), more(({ mostMb }) => mostMb)];
+      const label = `${certificates} certificates, ${delta ? "delta" : "sotw"}`;
+      const load = loadavg()[0]?.toFixed(1);
+      process.stdout.write(`${label}: ready in ${times}; more memory: ${held}; at most: ${most}; load ${load}\n`);
     }
   }
   stop.abort();

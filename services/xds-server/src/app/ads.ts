@@ -1,6 +1,6 @@
 /** The aggregated discovery service, with its settings. */
 import { randomUUID } from "node:crypto";
-import { releaseMemory } from "@flotilla/runtime";
+import { releaseMemory, releaseWhenQuiet } from "@flotilla/runtime";
 import manifest from "../../package.json" with { type: "json" };
 import { type AdsOptions, AdsServer } from "../serve/ads-server.ts";
 import type { ConnectedStreams } from "../serve/connected-streams.ts";
@@ -38,6 +38,18 @@ export function createAdsServer({ settings, log }: XdsService, parts: AdsParts):
     apiNamespace: () => (settings.apiAuth ? mesh.core.mesh.rootNamespace || settings.namespace : undefined),
     onMassDisconnect: releaseMemory,
   });
+}
+
+/** Messages that were shared a moment ago are kept: the proxies of a rollout come one after the other. */
+const sharedMs = 3_000;
+
+/** Runs until `stop` fires: gives back what a burst took, such as proxies that connect or thousands of new certificates. */
+export function giveMemoryBack(ads: AdsServer, stop: AbortSignal): Promise<void> {
+  const release = () => {
+    ads.dropUnshared(sharedMs);
+    releaseMemory();
+  };
+  return releaseWhenQuiet(release, stop);
 }
 
 function limitsOf(settings: Settings): AdsOptions["limits"] {

@@ -3,6 +3,7 @@
  * proven, it was admitted and its first request carries a node that the caller may be.
  */
 
+import { hash } from "node:crypto";
 import { createServer } from "node:net";
 import { type GrpcTlsOptions, serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
 import { metadataText } from "@flotilla/model";
@@ -59,6 +60,7 @@ export class AdsServer implements AsyncDisposable {
   readonly #connected: ConnectedStreams;
   readonly #sweeper: NodeJS.Timeout;
   readonly #massDisconnects: MassDisconnectDetector;
+  readonly #sweep: (idleMs: number) => void;
   #count = 0;
 
   constructor(options: AdsOptions) {
@@ -66,18 +68,18 @@ export class AdsServer implements AsyncDisposable {
     this.#options = options;
     this.#connected = options.connected;
     const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) });
-    const states = new SharedStates();
+    const states = new SharedStates((text) => hash("sha256", text));
     const shared = { cache, states, bodies: new Bodies(), records: new SharedRecords() };
     this.#context = { ...options, ...shared, writes: writeDeadlines(limits.stuckMs) };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
     this.#admission = new StreamAdmission({ ...options, admission: { perSecond, burst, maxWaitMs, now } });
-    const sweep = (idleMs: number): void => {
+    this.#sweep = (idleMs) => {
       cache.sweep(idleMs);
       states.sweep();
     };
-    this.#sweeper = setInterval(() => sweep(limits.cacheIdleMs), limits.cacheIdleMs).unref();
+    this.#sweeper = setInterval(() => this.#sweep(limits.cacheIdleMs), limits.cacheIdleMs).unref();
     const onMassDisconnect = (): void => {
-      sweep(massDisconnect.quietMs);
+      this.#sweep(massDisconnect.quietMs);
       options.onMassDisconnect?.();
     };
     this.#massDisconnects = new MassDisconnectDetector({ ...massDisconnect, onMassDisconnect });
@@ -109,6 +111,11 @@ export class AdsServer implements AsyncDisposable {
     const drainMs = longestDrainMs(limits);
     const tls = await serveGrpcTls({ ...at, server: this.#server(port, further), log, drainMs });
     return { ...handingOff(tls, port.streams, limits), reload: (material) => tls.reload(material) };
+  }
+
+  /** Drops encoded messages and states of streams that nobody has shared for `idleMs`. */
+  dropUnshared(idleMs: number): void {
+    this.#sweep(idleMs);
   }
 
   /** Ends every stream that is left. The ports are their owner's. */

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { create, decode, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import { encodedElement, encodedFields, encodedMessage } from "./encoded.ts";
+import { encodedElement, encodedFields, encodedMessage, identityKey } from "./encoded.ts";
 
 const before = create(VirtualHostSchema, { name: "a", domains: ["a.example"] });
 const routes = create(VirtualHostSchema, { routes: [{ name: "default" }] });
@@ -29,6 +29,17 @@ test("a decoded message is encoded to the same bytes, so that a change of messag
   const again = encodedMessage(VirtualHostSchema, decode(VirtualHostSchema, bytes));
   assert.deepEqual(again.bytes, bytes);
   assert.equal(again.version, version);
+});
+
+test("the key of inputs has a digest of a long text such as a private key, another one for another text", () => {
+  const root = {};
+  const keyOf = (key: string) => identityKey({ name: "cert", key, root });
+  const [long, other] = ["a".repeat(4_000), `${"a".repeat(3_999)}b`];
+  assert.ok(keyOf(long).length < 150);
+  assert.equal(keyOf(long).includes("aaaaaaaaaaaaaaaa"), false);
+  assert.equal(keyOf(long), keyOf("a".repeat(4_000)));
+  assert.notEqual(keyOf(long), keyOf(other));
+  assert.equal(keyOf("short").includes("key=string:short\n"), true);
 });
 
 test("nothing else that generates resources encodes messages", () => {

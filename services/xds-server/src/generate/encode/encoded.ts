@@ -139,11 +139,17 @@ let nextIdentity = 1;
 /** Equal texts mean inputs that are equal one level deep. */
 export function identityKey(inputs: object): string {
   return Object.entries(inputs)
-    .map(
-      ([name, value]) =>
-        `${name}=${typeof value === "object" && value !== null ? `#${identityOf(value)}` : `${typeof value}:${String(value)}`}`,
-    )
+    .map(([name, value]) => `${name}=${valueKey(value)}`)
     .join("\n");
+}
+
+/** Certificates and private keys are longer: their keys here are as long as digests, and hold no secret. */
+const longestText = 256;
+
+function valueKey(value: unknown): string {
+  if (typeof value === "object" && value !== null) return `#${identityOf(value)}`;
+  const text = String(value);
+  return text.length > longestText ? `digest:${contentHash(text)}` : `${typeof value}:${text}`;
 }
 
 function identityOf(value: object): number {

@@ -16,6 +16,35 @@ describe("lines of logs", () => {
     assert.equal(text, '00:00:01.000 WARN  ca    signed  name="a b"  count=2');
   });
 
+  it("show each value as it is written, and an error without a stack by its message", () => {
+    const values = { a: "b", c: "d e", f: 'g"h', i: "j=k", l: "", m: [1, "n"], o: null, p: true };
+    assert.equal(
+      describeLogLine(line("info", 1, "x", values), 2, plain),
+      '00:00:01.000 INFO  ca  x  a=b  c="d e"  f="g\\"h"  i="j=k"  l=  m=[1,"n"]  o=null  p=true',
+    );
+    const errors: readonly (readonly [error: unknown, expected: string])[] = [
+      [{ message: "no" }, "\n                       no"],
+      [{ message: "no", stack: 7 }, "\n                       no"],
+      [{}, "\n                       undefined"],
+      ["no", ""],
+      [null, ""],
+    ];
+    for (const [error, expected] of errors)
+      assert.equal(
+        describeLogLine(line("error", 1, "x", { error }), 2, plain),
+        `00:00:01.000 ERROR ca  x${expected}`,
+      );
+  });
+
+  it("are events where they have a text and a time, with the other fields", () => {
+    const time = "2026-01-01T00:00:01.000Z";
+    assert.deepEqual(line("info", 1, "x", { a: 1 }).event, {
+      ...{ level: "info", timeMs: Date.parse(time), text: "x", fields: { a: 1 } },
+    });
+    for (const raw of [{ time, level: "info" }, { time, msg: 7 }, { msg: "x" }, { msg: "x", time: "soon" }].map((one) => JSON.stringify(one)))
+      assert.deepEqual(parseLogLine("ca", raw), { replica: "ca", raw });
+  });
+
   it("have their time and level painted, but for levels that nobody knows", () => {
     const painted = (level: string) =>
       describeLogLine(line(level, 1, "x"), 2, (style, text) => `<${style} ${text.trim()}>`);
@@ -42,6 +71,14 @@ describe("lines of logs", () => {
     assert.deepEqual(
       lines.filter((one) => isChosen(one, choice)).map((one) => one.event?.text ?? one.raw),
       ["c", "d", "Error: no memory"],
+    );
+  });
+
+  it("of a level that nobody knows are chosen by age alone", () => {
+    const choice = { level: "error", sinceMs: Date.parse("2026-01-01T00:00:02Z") } as const;
+    assert.deepEqual(
+      [line("trace", 1, "a"), line("trace", 2, "b"), line("debug", 3, "c")].map((one) => isChosen(one, choice)),
+      [false, true, false],
     );
   });
 

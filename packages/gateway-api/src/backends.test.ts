@@ -62,36 +62,56 @@ const grant = {
 const withGrants = { ...context, grants: { kind: "HTTPRoute", grantsIn: () => [grant] as never } };
 
 describe("the backend of a reference", () => {
-  const found = (host: string, number: number, more: object = {}) => ({ destination: { host, port: { number } }, ...more });
+  const found = (host: string, number: number, more: object = {}) => ({
+    destination: { host, port: { number } },
+    ...more,
+  });
   const notFound = (what: string) => ({ reason: "BackendNotFound", message: `backend(${what}) not found` });
   const none = (reason: string, message: string) => ({ destination: {}, problem: { reason, message } });
   const cases: readonly (readonly [ref: ObjectRef, expected: object, of?: RouteContext])[] = [
     [{ name: "web", port: 80 }, found("web.shop.svc.mesh.local", 80)],
     [{ name: "web", port: 80, namespace: "bank" }, found("web.bank.svc.mesh.local", 80)],
     [{ ...imported, name: "web", port: 80 }, found("web.shop.svc.mesh.local", 80)],
-    [
-      { name: "db", port: 80 },
-      found("db.shop.svc.mesh.local", 80, { problem: notFound("db.shop.svc.mesh.local") }),
-    ],
+    [{ name: "db", port: 80 }, found("db.shop.svc.mesh.local", 80, { problem: notFound("db.shop.svc.mesh.local") })],
     [{ ...hostname, name: "api.example.com", port: 443 }, found("api.example.com", 443)],
-    [{ ...hostname, name: "no.example.com", port: 443 }, found("no.example.com", 443, { problem: notFound("no.example.com") })],
+    [
+      { ...hostname, name: "no.example.com", port: 443 },
+      found("no.example.com", 443, { problem: notFound("no.example.com") }),
+    ],
     [{ ...pool, name: "llm", port: 1 }, found("llm-ip.shop", 54_321, { picker })],
     [
       { ...pool, name: "blind" },
       found("blind-ip.shop", 54_321, {
-        problem: { reason: "InvalidDestination", message: "InferencePool service invalid, extensionRef labels not found" },
+        problem: {
+          reason: "InvalidDestination",
+          message: "InferencePool service invalid, extensionRef labels not found",
+        },
       }),
     ],
-    [{ ...pool, name: "gone" }, { destination: {}, problem: notFound("gone-ip.shop") }],
-    [{ ...pool, name: "llm" }, { destination: {}, problem: notFound("llm") }, { ...context, poolService: undefined as never }],
+    [
+      { ...pool, name: "gone" },
+      { destination: {}, problem: notFound("gone-ip.shop") },
+    ],
+    [
+      { ...pool, name: "llm" },
+      { destination: {}, problem: notFound("llm") },
+      { ...context, poolService: undefined as never },
+    ],
     [{ ...external, name: "bucket" }, found("s3.shop", 443)],
     [{ ...external, name: "bucket", port: 443 }, found("s3.shop", 443)],
     [
       { ...external, name: "bucket", port: 80 },
       none("BackendNotFound", "backend(bucket) does not expose port 80, expected 443"),
     ],
-    [{ ...external, name: "box" }, { destination: {}, problem: notFound("box") }],
-    [{ ...external, name: "bucket" }, { destination: {}, problem: notFound("bucket") }, { ...context, externalBackend: undefined as never }],
+    [
+      { ...external, name: "box" },
+      { destination: {}, problem: notFound("box") },
+    ],
+    [
+      { ...external, name: "bucket" },
+      { destination: {}, problem: notFound("bucket") },
+      { ...context, externalBackend: undefined as never },
+    ],
     [{ kind: "Pod", name: "web" }, none("InvalidKind", 'referencing unsupported backendRef: group "" kind "Pod"')],
     [
       { group: "apps", name: "web" },
@@ -117,19 +137,36 @@ describe("the backend of a reference", () => {
 });
 
 describe("weights of backends", () => {
-  const cases: readonly (readonly [given: readonly (number | undefined)[], expected: readonly (readonly [index: number, weight: number])[]])[] =
+  const cases: readonly (readonly [
+    given: readonly (number | undefined)[],
+    expected: readonly (readonly [index: number, weight: number])[],
+  ])[] = [
+    [[], []],
+    [[undefined], [[0, 0]]],
+    [[7], [[0, 0]]],
+    [[0], []],
     [
-      [[], []],
-      [[undefined], [[0, 0]]],
-      [[7], [[0, 0]]],
-      [[0], []],
-      [[undefined, 3], [[0, 1], [1, 3]]],
-      [[0, 3, 0], [[1, 0]]],
-      [[1, 0, 2], [[0, 1], [2, 2]]],
-    ];
+      [undefined, 3],
+      [
+        [0, 1],
+        [1, 3],
+      ],
+    ],
+    [[0, 3, 0], [[1, 0]]],
+    [
+      [1, 0, 2],
+      [
+        [0, 1],
+        [2, 2],
+      ],
+    ],
+  ];
   for (const [given, expected] of cases)
     it(`${given.join(", ") || "none"} are ${JSON.stringify(expected)}`, () => {
       const refs = given.map((weight, i): BackendRef => ({ name: `${i}`, ...(weight !== undefined && { weight }) }));
-      assert.deepEqual(weighted(refs).map(({ ref, weight }) => [Number(ref.name), weight]), expected);
+      assert.deepEqual(
+        weighted(refs).map(({ ref, weight }) => [Number(ref.name), weight]),
+        expected,
+      );
     });
 });

@@ -30,10 +30,7 @@ describe("lines of logs", () => {
       [null, ""],
     ];
     for (const [error, expected] of errors)
-      assert.equal(
-        describeLogLine(line("error", 1, "x", { error }), 2, plain),
-        `00:00:01.000 ERROR ca  x${expected}`,
-      );
+      assert.equal(describeLogLine(line("error", 1, "x", { error }), 2, plain), `00:00:01.000 ERROR ca  x${expected}`);
   });
 
   it("are events where they have a text and a time, with the other fields", () => {
@@ -41,7 +38,9 @@ describe("lines of logs", () => {
     assert.deepEqual(line("info", 1, "x", { a: 1 }).event, {
       ...{ level: "info", timeMs: Date.parse(time), text: "x", fields: { a: 1 } },
     });
-    for (const raw of [{ time, level: "info" }, { time, msg: 7 }, { msg: "x" }, { msg: "x", time: "soon" }].map((one) => JSON.stringify(one)))
+    for (const raw of [{ time, level: "info" }, { time, msg: 7 }, { msg: "x" }, { msg: "x", time: "soon" }].map((one) =>
+      JSON.stringify(one),
+    ))
       assert.deepEqual(parseLogLine("ca", raw), { replica: "ca", raw });
   });
 

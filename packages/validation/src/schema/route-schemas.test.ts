@@ -27,8 +27,7 @@ describe("fields of routes", () => {
     ["HTTPRoute", `${rule}.filters[].requestMirror.fraction.numerator`, { type: "integer", minimum: 0 }],
     ["GRPCRoute", `${rule}.matches[].method.service`, { type: "string", maxLength: 1024 }],
   ];
-  for (const [kind, path, schema] of cases)
-    it(`${path} of ${kind}`, () => assert.deepEqual(at(kind, path), schema));
+  for (const [kind, path, schema] of cases) it(`${path} of ${kind}`, () => assert.deepEqual(at(kind, path), schema));
 
   it("lists have their bounds", () => {
     const bounds = (kind: string, path: string) => {

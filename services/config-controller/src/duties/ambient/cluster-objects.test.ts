@@ -18,10 +18,14 @@ describe("objects of the ambient mesh in a cluster", () => {
     });
     const stop = new AbortController();
     const objects = new ClusterObjects({ api: memory.api, log: noopLogger, random: () => 0 });
-    assert.deepEqual([objects.isKnown, [...objects.all("services")], objects.get("services", "shop/web")], [false, [], undefined]);
+    assert.deepEqual(
+      [objects.isKnown, [...objects.all("services")], objects.get("services", "shop/web")],
+      [false, [], undefined],
+    );
     const running = objects.run(stop.signal);
     await until(() => objects.isKnown, soon("the lists"));
-    const names = (of: Parameters<ClusterObjects["all"]>[0]) => [...objects.all(of)].map(({ metadata }) => metadata.name);
+    const names = (of: Parameters<ClusterObjects["all"]>[0]) =>
+      [...objects.all(of)].map(({ metadata }) => metadata.name);
     assert.deepEqual([names("services"), names("namespaces"), names("gateways")], [["web"], ["shop"], []]);
     assert.equal(objects.get("services", "shop/web")?.metadata.name, "web");
     assert.equal(objects.get("namespaces", "shop")?.metadata.name, "shop");

@@ -1,4 +1,4 @@
-/** What analyzers find in Gateways: ports, credentials, conflicts. */
+/** Findings of analyzers in Gateways: ports, credentials, conflicts. */
 import { aPod, aService, check, one } from "./analyzers.fixture.ts";
 
 const gateway = (servers: readonly object[], name = "g", selector: object = { app: "gw" }) =>

@@ -1,4 +1,4 @@
-/** What analyzers find in routes: destinations, subsets, matches. */
+/** Findings of analyzers in routes: destinations, subsets, matches. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { aService, check, messagesOf, one } from "./analyzers.fixture.ts";

@@ -1,4 +1,4 @@
-/** What analyzers find in what selects workloads, and in workloads and Services themselves. */
+/** Findings of analyzers in what selects workloads, and in workloads and Services themselves. */
 import { aPod, aService, check, one } from "./analyzers.fixture.ts";
 
 const selecting = (kind: string, name: string, labels: object | undefined, namespace?: string) => {

@@ -26,7 +26,7 @@ RUN install -D -t /image/usr/local/bin /usr/local/bin/node \
   && cd volumes && install -d -o 1337 -g 1337 state issuer seal ca config-controller webhook nats nats-certificates redis redis-certificates \
     redis-passwords web reviews \
   && cd ../tokens/istio-system && install -d -o 1337 -g 1337 flotilla-nats flotilla-redis flotilla-config-controller \
-    flotilla-service-controller flotilla-xds-server flotilla-webhook ../shop/web ../shop/reviews
+    flotilla-service-controller flotilla-xds-server flotilla-webhook flotilla-console ../shop/web ../shop/reviews
 COPY scripts/deployment/image /image/usr/local/bin/
 # Beside that of the bundle: Node, and the packages of Debian that its libraries come from.
 COPY scripts/bundle/base-sbom.ts /tmp/

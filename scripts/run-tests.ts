@@ -1,6 +1,6 @@
 /**
  * Runs the tests of one kind: `run-tests.ts unit|integration [NAME…]`, where a NAME is a part of a file's path. Lists at the end what
- * failed, what was skipped and what passed only in a second run, each with the reason, and the files that took longest, and closes with
+ * failed, what was skipped and what passed only in a second run, each with the reason, and the files that took longest and computed most, and closes with
  * `N passed, N failed, N skipped`.
  */
 import { execFileSync } from "node:child_process";
@@ -47,8 +47,8 @@ function bundleServices(): string {
 async function runGroup(group: readonly string[]): Promise<readonly FileOutcome[]> {
   const paths = group.map((file) => join(root, file));
   const outcomes = await runTestGroup(paths, fileLimits);
-  for (const { file, seconds, output } of outcomes)
-    process.stdout.write(`${relative(root, file)} (${seconds.toFixed(1)} s)\n${output}`);
+  for (const { file, seconds, processorSeconds, output } of outcomes)
+    process.stdout.write(`${relative(root, file)} (${seconds.toFixed(1)} s)${computed(processorSeconds)}\n${output}`);
   return outcomes;
 }
 
@@ -71,15 +71,22 @@ function report({ outcomes, unsteady }: SecondRuns): void {
   if (unsteady.length > 0) process.stdout.write("\nunsteady, passed when run again:\n");
   for (const { file, name, reason = "no reason given" } of unsteady)
     process.stdout.write(`  ${relative(root, file)}: ${name}: ${reason.split("\n", 1)[0]}\n`);
-  process.stdout.write("\nslowest files:\n");
-  for (const { file, seconds } of slowest(outcomes))
-    process.stdout.write(`  ${seconds.toFixed(1).padStart(6)} s  ${relative(root, file)}\n`);
+  list("slowest files", outcomes, ({ seconds }) => seconds);
+  list("most processor time", outcomes, ({ processorSeconds = 0 }) => processorSeconds);
+  const computing = outcomes.reduce((sum, { processorSeconds = 0 }) => sum + processorSeconds, 0);
+  process.stdout.write(`\n${computing.toFixed(0)} s of processor time in all\n`);
   process.exitCode = of("failed").length === 0 && of("passed").length > 0 ? 0 : 1;
   process.stdout.write(
     `\n${of("passed").length} passed, ${of("failed").length} failed, ${of("skipped").length} skipped\n`,
   );
 }
 
-function slowest(outcomes: readonly FileOutcome[]): readonly FileOutcome[] {
-  return outcomes.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
+function computed(seconds: number | undefined): string {
+  return seconds === undefined ? "" : `, ${seconds.toFixed(1)} s of processor time`;
+}
+
+function list(title: string, outcomes: readonly FileOutcome[], secondsOf: (outcome: FileOutcome) => number): void {
+  process.stdout.write(`\n${title}:\n`);
+  for (const outcome of outcomes.toSorted((a, b) => secondsOf(b) - secondsOf(a)).slice(0, 10))
+    process.stdout.write(`  ${secondsOf(outcome).toFixed(1).padStart(6)} s  ${relative(root, outcome.file)}\n`);
 }

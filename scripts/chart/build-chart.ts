@@ -13,6 +13,7 @@ const switches: Readonly<Record<string, string>> = {
   autoscaling: ".Values.autoscaling.enabled",
   crds: ".Values.installCrds",
   "cluster-trust-bundle": ".Values.clusterTrustBundle",
+  console: ".Values.console.enabled",
 };
 const settingsName = "ConfigMap/flotilla";
 
@@ -85,6 +86,7 @@ function fileOf({ kind, metadata: { name } }: ManifestObject): string {
   if (kind === "PodDisruptionBudget") return "disruption-budgets";
   if (kind.endsWith("WebhookConfiguration")) return "admission";
   if (name === "istiod") return "xds-server";
+  if (name.startsWith("flotilla-console")) return "console";
   const own = name.replace(/^flotilla-/, "");
   return kind === "ConfigMap" ? `${own}-config` : own;
 }

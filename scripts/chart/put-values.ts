@@ -33,6 +33,7 @@ const workloads: Readonly<Record<string, { readonly values: string; readonly con
   "flotilla-service-controller": { values: "serviceController", config: "config" },
   "flotilla-webhook": { values: "webhook", config: "config" },
   "flotilla-xds-server": { values: "xdsServer", config: "config" },
+  "flotilla-console": { values: "console", config: "config" },
   "flotilla-nats": { values: "nats", config: "nats-config" },
   "flotilla-redis": { values: "redis", config: "redis-config" },
 };

@@ -9,9 +9,6 @@ import { checkReplicated } from "./replicated.ts";
 import { checkSigner, servingSigner, workloadSigner } from "./signer.ts";
 import { checkComposeTransport, checkKubernetesTransport } from "./transport.ts";
 
-/** Neither Compose nor k8s run them: `flotilla up`, `serve` and `demo` start them. */
-const localServices: ReadonlySet<string> = new Set(["console"]);
-
 export interface Outcome {
   readonly checked: number;
   readonly problems: readonly string[];
@@ -27,7 +24,7 @@ export function checkAll(read: Read): Outcome {
   const environmentOf = (service: string): ReadonlySet<string> =>
     new Set(Object.values(settingsTables[service] ?? {}).map(({ env }) => env));
   const known = new Set(Object.keys(settingsTables).flatMap((service) => [...environmentOf(service)]));
-  const deployed = Object.keys(settingsTables).filter((service) => !localServices.has(service));
+  const deployed = Object.keys(settingsTables);
   const readersOf = (setting: string) => deployed.filter((service) => environmentOf(service).has(setting));
   const transport = { read, check, serverAccounts: ca.serverAccounts.default, readersOf };
   checkCompose(readCompose(read), known, check);

@@ -19,9 +19,11 @@ export function checkWorkloads(read: Read, check: Check): void {
       check(isSelected(workload, kind, objects), `${workload.file}: no ${kind} selects ${workload.metadata.name}`);
   }
   const { version } = JSON.parse(read("package.json")) as { readonly version: string };
-  const { images } = parse(read(`${directory}/kustomization.yaml`)) as Kustomization;
-  const tag = images.find(({ name }) => name === "flotilla")?.newTag;
-  check(tag === version, `${directory}: the image is flotilla:${tag}, the version of package.json is ${version}`);
+  for (const one of [directory, "k8s/components/console"]) {
+    const { images } = parse(read(`${one}/kustomization.yaml`)) as Kustomization;
+    const tag = images.find(({ name }) => name === "flotilla")?.newTag;
+    check(tag === version, `${one}: the image is flotilla:${tag}, the version of package.json is ${version}`);
+  }
 }
 
 function checkProbes({ file, spec }: KubernetesObject, check: Check): void {

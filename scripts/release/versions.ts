@@ -12,7 +12,10 @@ const version = String.raw`(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)`;
 const places: readonly Place[] = [
   { files: /(^|\/)package\.json$/, pattern: new RegExp(`^(  "version": ")${version}`, "m") },
   { files: /^k8s\/chart\/Chart\.yaml$/, pattern: new RegExp(`^((?:appV|v)ersion: )${version}`, "gm") },
-  { files: /^k8s\/base\/kustomization\.yaml$/, pattern: new RegExp(`(name: flotilla, newTag: )${version}`) },
+  {
+    files: /^k8s\/(base|components\/console)\/kustomization\.yaml$/,
+    pattern: new RegExp(`(name: flotilla, newTag: )${version}`),
+  },
   { files: /^docker-compose\.yml$/, pattern: new RegExp(`(image: flotilla:)${version}`, "g") },
   { files: /^docs\/install\.md$/, pattern: new RegExp(`( flotilla:)${version}`, "g") },
 ];

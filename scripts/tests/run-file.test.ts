@@ -80,6 +80,18 @@ describe("a test file", () => {
     });
 });
 
+it("counts the processor time of a file and of what it started", {
+  skip: process.platform !== "linux" && "Linux counts it",
+}, async () => {
+  const spin = "while (process.cpuUsage().user < 200_000);";
+  const file = join(directory, "spins.mjs");
+  const source = `it("spins", async () => { ${spin}
+    await new Promise((done) => spawn(process.execPath, ["-e", "${spin}"]).once("exit", done)); });`;
+  writeFileSync(file, head + source);
+  const { processorSeconds = 0 } = await runTestFile(file, { withinMs: 60_000 });
+  assert.ok(processorSeconds >= 0.4, `${processorSeconds} s`);
+});
+
 describe("test files in one process", () => {
   const written = (name: string, source: string) => {
     const file = join(directory, name);

@@ -23,6 +23,8 @@ export interface FileOutcome {
   /** Output of the file, stdout and stderr in the order of their arrival. */
   readonly output: string;
   readonly seconds: number;
+  /** Of its process and all that this started and waited for: servers that were killed with their parent are missing. Undefined of files that shared a process, but for the first. */
+  readonly processorSeconds?: number;
 }
 
 export interface RunFileOptions {
@@ -46,7 +48,13 @@ function withCompileCache(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 export async function runTestFile(file: string, options: RunFileOptions): Promise<FileOutcome> {
   const { output, lines, reason, seconds } = await runProcess([file], options);
   const tests = lines.flatMap(testOf);
-  return { file, tests: [...tests, ...ofWhole("(file)", reason, tests.length)], output, seconds };
+  return {
+    file,
+    tests: [...tests, ...ofWhole("(file)", reason, tests.length)],
+    output,
+    seconds,
+    ...processorOf(lines),
+  };
 }
 
 /**
@@ -65,7 +73,8 @@ export async function runTestGroup(files: readonly string[], options: RunFileOpt
     const tests = own.flatMap(testOf);
     const seconds = own.reduce((sum, { ms = 0 }) => sum + ms, 0) / 1000;
     const isUnclear = reason !== undefined || tests.length === 0;
-    outcomes.push(isUnclear ? await alone(file) : { file, tests, output: index === 0 ? output : "", seconds });
+    const ofProcess = index === 0 ? { output, ...processorOf(lines) } : { output: "" };
+    outcomes.push(isUnclear ? await alone(file) : { file, tests, seconds, ...ofProcess });
   }
   return outcomes;
 }
@@ -124,10 +133,16 @@ async function runProcess(files: readonly string[], options: RunFileOptions): Pr
   return { lines, output, reason, seconds: (performance.now() - started) / 1000 };
 }
 
-/** A line of the reporter: of a test its outcome, of a suite its time alone. */
+/** A line of the reporter: of a test its outcome, of a suite its time alone, of the process its processor time. */
 interface ReportLine extends Partial<TestOutcome> {
   readonly file?: string;
   readonly ms?: number;
+  readonly processorMs?: number;
+}
+
+function processorOf(lines: readonly ReportLine[]): Pick<FileOutcome, "processorSeconds"> {
+  const ms = lines.find(({ processorMs }) => processorMs !== undefined)?.processorMs;
+  return ms === undefined ? {} : { processorSeconds: ms / 1000 };
 }
 
 function testOf({ name, outcome, reason }: ReportLine): readonly TestOutcome[] {

@@ -1,6 +1,6 @@
 /**
- * Debug pages for callers of other hosts, such as the command line in another container: a token of the local issuer for an account of
- * the control plane's namespace opens them. Callers of the own host need none, and a caller who shows a token is judged by it wherever
+ * Debug pages for callers of other hosts, such as the command line in another container: a token for an account of the control plane's
+ * namespace opens them, of the local issuer or, in a cluster, one that its API server confirms. Callers of the own host need none, and a caller who shows a token is judged by it wherever
  * it calls from: the console passes on the tokens of people who are not on this host (decision 0274).
  */
 import {
@@ -15,7 +15,8 @@ import type { Authenticator } from "./authenticator.ts";
 import { parseIdentity } from "./identity.ts";
 import { defaultAudience } from "./jwt/jwt-rule.ts";
 import { localIssuerRule } from "./local-issuer.ts";
-import { anyTrustDomain, peerIdentity } from "./peer/peer-identity.ts";
+import { anyTrustDomain, type PeerRules, peerIdentity } from "./peer/peer-identity.ts";
+import type { ReviewToken } from "./token-review.ts";
 
 /** Audience of operators' tokens: for pages and the API of objects, and never for certificates. */
 export const operatorAudience = "flotilla-api";
@@ -29,6 +30,11 @@ export interface PageAccessOptions {
   readonly namespace: string;
   /** Service accounts that may change something over pages, as `namespace/name`. */
   readonly writers?: readonly string[];
+  /**
+   * The API server of the own cluster. It is asked about tokens for operators alone: gateways in the control plane's namespace have
+   * tokens for certificates, which open nothing here.
+   */
+  readonly review?: ReviewToken | undefined;
   readonly log: Logger;
 }
 
@@ -44,9 +50,12 @@ export interface PageAccess {
   readonly caller: HttpHandler;
 }
 
-export function pageAccess({ isOn, workDir, namespace, writers = [], log }: PageAccessOptions): PageAccess {
+export function pageAccess({ isOn, workDir, namespace, writers = [], review, log }: PageAccessOptions): PageAccess {
   const jwtRules = [localIssuerRule(workDir, [defaultAudience, operatorAudience])];
-  const { authenticator } = peerIdentity({ jwtRules, trustDomains: anyTrustDomain, nowMs: Date.now, log });
+  const { authenticator } = peerIdentity({
+    ...{ jwtRules, trustDomains: anyTrustDomain, nowMs: Date.now, log },
+    review: review && reviewOf(review),
+  });
   const isOwn = ({ account }: Proven) => account.startsWith(`${namespace}/`);
   const guard = (isGuarded: boolean, isAllowed: (proven: Proven) => boolean) => (handler: HttpHandler) => {
     const guarded = forOwnHost(isGuarded, handler);
@@ -69,6 +78,13 @@ export function pageAccess({ isOn, workDir, namespace, writers = [], log }: Page
       if (mayWrite || isOwn(proven)) return { json: { account, mayWrite } };
       return { status: 403, json: { error: `${account} may not see these pages` } };
     },
+  };
+}
+
+function reviewOf(review: ReviewToken): PeerRules["review"] {
+  return {
+    ...{ clusterId: "", aliases: new Map(), audiences: [operatorAudience], policy: "third-party" },
+    reviewerOf: () => review,
   };
 }
 

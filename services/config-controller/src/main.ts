@@ -3,6 +3,7 @@
  *
  * The composition root: what is acquired from top to bottom is released from bottom to top. `app/` has the wiring of each area.
  */
+import { openPageReviewer } from "@flotilla/auth/cluster";
 import { startService } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
 import { openApiStore, runApi } from "./api/run-api.ts";
@@ -55,7 +56,8 @@ async function run(service: ConfigService): Promise<void> {
 
   const { ledgerGenerations: size, digestIntervalMs: compareEveryMs } = settings;
   const history = openLedger({ bus, published, size, compareEveryMs, health, failures, log });
-  serveDebugPages(service, { view, status, ledger: history.ledger, published });
+  using reviewer = await openPageReviewer(settings);
+  serveDebugPages(service, { view, status, ledger: history.ledger, published, reviewer });
   await published.begin();
 
   const serving = { settings, certificate, bus, compareEveryMs, health, failures, log };

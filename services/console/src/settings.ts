@@ -1,5 +1,5 @@
 /** The settings of the console. */
-import { caRootFileOf, caSettings, clientCertificateSettings } from "@flotilla/auth/serving";
+import { caRootFileOf, caSettings } from "@flotilla/auth/serving";
 import {
   defaultPorts,
   duration,
@@ -89,7 +89,6 @@ export const settings = {
     sentence: "URL of the API of config-controller; if not set, that which its pages name.",
   }),
   ...caSettings,
-  ...clientCertificateSettings,
   caAddress: text({
     env: "CA_ADDRESS",
     default: `127.0.0.1:${defaultPorts.ca.grpc}`,

@@ -3,6 +3,7 @@
  *
  * The composition root: what is acquired from top to bottom is released from bottom to top. `app/` has the wiring of each area.
  */
+import { openPageReviewer } from "@flotilla/auth/cluster";
 import { ClusterRegistries } from "@flotilla/registry";
 import { startService } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
@@ -36,7 +37,8 @@ async function run(service: RegistryService): Promise<void> {
   const problems = new ProblemReports(service, { registry, refused: metrics.refused });
   await using inputs = await openInputs(service, { bus, problems, metrics });
   using writers = openWriters(service, { bus, registry, inputs, problems });
-  serveDebugPages(service, { registry, inputs, problems });
+  using reviewer = await openPageReviewer(settings);
+  serveDebugPages(service, { registry, inputs, problems, reviewer });
 
   const publishing = createPublishing(service, { bus, registry, inputs, metrics });
   const whenSettled = async (): Promise<void> => {

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { pageAccess, serveProcessPages } from "@flotilla/auth";
+import { openPageReviewer } from "@flotilla/auth/cluster";
 import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { type Logger, startService } from "@flotilla/runtime";
 import { ValidationThread } from "@flotilla/validation/aside";
@@ -41,7 +42,9 @@ export async function main(
 async function run(service: WebhookService, onReady: MainOptions["onReady"]): Promise<void> {
   const { version, settings, health, log, stop } = service;
   const { namespace, port, workDir, debugAuth: isOn, pageWriters: writers } = settings;
-  serveProcessPages(health, pageAccess({ isOn, workDir, namespace, writers, log }), service.pages);
+  using reviewer = await openPageReviewer(settings);
+  const access = pageAccess({ isOn, workDir, namespace, writers, review: reviewer?.review, log });
+  serveProcessPages(health, access, service.pages);
   const metrics = declareMetrics(service.metrics);
   const part = (name: string) => log.child({ part: name });
   await using certificate = keepOwnCertificate({

@@ -46,7 +46,8 @@ describe("the accounts of k8s/base", { skip: server === undefined && whyNoApiser
 
   before(async () => {
     for (const name of namespaces) await api().create("/api/v1/namespaces", { metadata: { name } });
-    for (const object of objectsIn("k8s/base").filter(isRight)) await api().create(pathOf(object), object);
+    const objects = [...objectsIn("k8s/base"), ...objectsIn("k8s/components/console")];
+    for (const object of objects.filter(isRight)) await api().create(pathOf(object), object);
     for (const definition of parseAllDocuments(
       readFileSync(join(repository, "packages/kinds/crds/istio.yaml"), "utf8"),
     ))

@@ -35,6 +35,10 @@ const tokenFor = async (account: string, audience = "flotilla-api"): Promise<str
 const apply = (client: ConsoleClient, yaml: string, dryRun = false): Promise<ConsoleAnswer> =>
   client.ask("POST", "/api/v1/objects/apply", { yaml, namespace: "shop", dryRun });
 
+/** How the last generation of an object reached the fleet. */
+const arrivalOf = async (object: string) =>
+  (await reader.get(`/api/v1/changes?object=${encodeURIComponent(object)}&limit=1`)).body.rows[0]?.arrival;
+
 function connectProxy(name: string): void {
   const metadata = { NAMESPACE: "shop", LABELS: { app: name }, INSTANCE_IPS: "127.0.1.11", CLUSTER_ID: "Kubernetes" };
   const client = new XdsClient({
@@ -237,6 +241,11 @@ describe("the console", { timeout: 300_000 }, () => {
       const isSettled = ({ type, data }: (typeof received.events)[number]) =>
         type === "objects" && data.settled.includes("VirtualService/shop/web");
       await until(() => received.events.some(isSettled), soon("its arrival"));
+      // Both proxies got its route and took it.
+      const { messages, bytes, lastAckMs, waiting, rejections } = await arrivalOf("VirtualService/shop/web");
+      assert.deepEqual([messages >= 2, bytes > 0, lastAckMs > 0, waiting, rejections], [true, true, true, 0, 0]);
+      const { live, concerned } = (await reader.get("/api/v1/objects/VirtualService/shop/web")).body;
+      assert.deepEqual([live, concerned], [2, 2]);
     });
 
     it("a log level is changed while the service runs", async () => {
@@ -282,6 +291,7 @@ describe("the console", { timeout: 300_000 }, () => {
     assert.equal(group.field, "Cluster.ConnectTimeout");
     const { body: object } = await reader.get("/api/v1/objects/EnvoyFilter/shop/web");
     assert.equal(object.state, "rejected");
+    assert.equal((await arrivalOf("EnvoyFilter/shop/web")).rejections, 1);
     assert.equal((await writer.ask("DELETE", "/api/v1/objects/EnvoyFilter/shop/web")).status, 200);
     const isCleared = ({ type, data }: (typeof received.events)[number]) =>
       type === "rejections" && data.cleared.includes("EnvoyFilter/shop/web");

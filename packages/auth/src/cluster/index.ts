@@ -8,6 +8,8 @@ export {
   type OwnClusterSettings,
   openApiServer,
   openOwnCluster,
+  openPageReviewer,
+  type PageReviewer,
 } from "./open-cluster.ts";
 export type { Account, ReviewSecretAccess } from "./secret-reviewer.ts";
 export type { ClusterListener, RemoteTokenReviewersOptions } from "./token-reviewers.ts";

@@ -10,7 +10,7 @@ import {
   openKubeApi,
 } from "@flotilla/kube-api";
 import { integer, type Logger, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
-import type { TokenReviewOptions } from "../token-review.ts";
+import type { ReviewToken, TokenReviewOptions } from "../token-review.ts";
 import { type ReviewSecretAccess, secretReviewer } from "./secret-reviewer.ts";
 import { type ClusterListener, RemoteTokenReviewers, tokenReviewer } from "./token-reviewers.ts";
 
@@ -71,6 +71,20 @@ export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnC
       api[Symbol.dispose]();
     },
   };
+}
+
+/** The own cluster as the judge of tokens that pages are asked with. */
+export interface PageReviewer extends Disposable {
+  readonly review: ReviewToken;
+}
+
+/** Callers of pages are few, and people: more would only be guesses. */
+const maxPageReviews = 4;
+
+/** For `pageAccess`. Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
+export async function openPageReviewer(settings: ApiServerSettings): Promise<PageReviewer | undefined> {
+  const api = await openApiServer(settings);
+  return api && { review: tokenReviewer(api, maxPageReviews), [Symbol.dispose]: () => api[Symbol.dispose]() };
 }
 
 async function follow(

@@ -18,7 +18,7 @@ describe("the volumes of docker-compose.yml", () => {
     assert.equal(readFileSync(at("seal/seal.key")).length, 32);
     assert.match(readFileSync(at("redis-passwords/xds-server"), "utf8"), /^[0-9a-f]{64}\n$/);
     const { services } = JSON.parse(readFileSync(at("state/flotilla.json"), "utf8"));
-    assert.equal(services.length, 5);
+    assert.equal(services.length, 6);
     assert.deepEqual(services[0], { name: "ca", replica: "ca", healthUrl: "http://ca:15026", pid: 1, restarts: 0 });
     for (const file of ["seal/seal.key", "redis-passwords/xds-server", "state/flotilla.json"])
       assert.equal(statSync(at(file)).mode & 0o777, 0o600, file);

@@ -14,6 +14,7 @@ const healthPorts: Readonly<Record<string, number>> = {
   "service-controller": 15025,
   "xds-server": 15014,
   webhook: 15027,
+  console: 15030,
 };
 /** From where volumes of earlier versions have secrets, which all containers see, to the volume of those who need them. */
 const moves: readonly (readonly [string, string])[] = [

@@ -25,14 +25,15 @@ export interface GenerationRow {
 
 export type ChangeOp = "created" | "changed" | "deleted";
 
-/** Progress of a generation at the proxies. */
+/** Progress of a generation at the proxies, over all replicas of xds-server that have counted it. */
 export interface Arrival {
-  /** Messages that were sent for it. */
+  /** Messages that were sent for it, and for others that were applied with it; `together` counts those generations with itself. */
   readonly messages: number;
+  readonly together: number;
   readonly bytes: number;
   /** From the event to the last acknowledgement so far; absent while none came. */
   readonly lastAckMs?: number;
-  /** Messages without an answer yet. */
+  /** Types of proxies that have yet to answer. */
   readonly waiting: number;
   readonly rejections: number;
 }

@@ -1,10 +1,16 @@
 /** The system's Chromium for tests, driven by playwright-core. It is never downloaded: tests without one are skipped, with how to have them run. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import type { AxeResults } from "axe-core";
+import type { AxeResults, RunOptions } from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
-const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** The first draws no windows of its own, so that it starts and opens pages with less to compute. */
+const places = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 
 /** The program; undefined where the system has none. */
 function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
@@ -40,8 +46,10 @@ export interface WatchedPage extends AsyncDisposable {
   readonly faults: readonly string[];
 }
 
+type Scheme = "light" | "dark";
+
 export interface PageOptions {
-  readonly scheme?: "light" | "dark";
+  readonly scheme?: Scheme;
   readonly width?: number;
   readonly height?: number;
 }
@@ -78,13 +86,50 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
 /**
  * Accessibility problems of the page, by axe-core in the page itself: `rule: what to do: elements`, one for each violation of the page as
  * it is shown now.
+ * @param rules all of axe-core's without
  */
-export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
-  const source = await readFile(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+export async function accessibilityProblems(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  const isThere = await page.evaluate<boolean>("'axe' in window");
   // Not as a script of the page: its policy allows none but its own.
-  await page.evaluate(source);
-  const results = await page.evaluate<AxeResults>("axe.run(document)");
-  return results.violations.map(
+  if (!isThere) await page.evaluate(await axeSource());
+  // Describing each element that keeps a rule, and sending that here, takes longer than the rules do.
+  const options: RunOptions = { resultTypes: ["violations"], ...(rules !== undefined && { runOnly: [...rules] }) };
+  const violations = await page.evaluate<AxeResults["violations"]>(
+    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
+  );
+  return violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`,
   );
+}
+
+function axeSource(): Promise<string> {
+  return readFile(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+}
+
+/** Rules whose outcome depends on colours. */
+const rulesOfColours = ["color-contrast", "link-in-text-block"];
+
+/**
+ * The same of a page in light colours and, without loading it again, in dark ones: the scheme changes style sheets and drawings, so that only rules of
+ * colours are checked again. Leaves it light.
+ * @param shown called in each scheme, such as for a picture
+ */
+export async function problemsInBothSchemes(
+  page: Page,
+  shown: (scheme: Scheme) => Promise<unknown> = async () => undefined,
+): Promise<readonly string[]> {
+  await showIn(page, "light");
+  const problems = [...(await accessibilityProblems(page))];
+  await shown("light");
+  await showIn(page, "dark");
+  problems.push(...(await accessibilityProblems(page, rulesOfColours)).map((problem) => `dark: ${problem}`));
+  await shown("dark");
+  await showIn(page, "light");
+  return problems;
+}
+
+/** Resolves when the page has followed. */
+async function showIn(page: Page, scheme: Scheme): Promise<void> {
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.locator(`html[data-theme="${scheme}"]`).waitFor({ state: "attached" });
 }

@@ -1,9 +1,9 @@
 /** Tests of the page in a browser, for those with a control plane. */
 export {
-  accessibilityProblems,
   type ChromiumBrowser,
   launchChromium,
   openPage,
+  problemsInBothSchemes,
   signIn,
   skipWithoutChromium,
 } from "./browser.ts";

@@ -158,7 +158,7 @@ function changeAt(at: number, generation: number): GenerationRow {
     objects: [{ object, op: at % 11 === 0 ? "created" : at % 17 === 0 ? "deleted" : "changed" }],
     arrival: {
       ...{ messages: 40 + (at % 300), bytes: 12_000 + at * 731, lastAckMs: 48 + ((at * 29) % 400) },
-      ...{ waiting: at === 0 ? 16 : 0, rejections: at === 0 ? 11 : 0 },
+      ...{ together: 1 + (at % 5 === 4 ? 2 : 0), waiting: at === 0 ? 16 : 0, rejections: at === 0 ? 11 : 0 },
     },
   };
 }

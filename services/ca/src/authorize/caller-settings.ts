@@ -9,7 +9,10 @@ export const callerSettings = {
   }),
   serverAccounts: list({
     env: "CA_SERVER_ACCOUNTS",
-    default: ["flotilla-nats", "flotilla-redis", "flotilla-config-controller", "flotilla-service-controller"],
+    default: [
+      ...["flotilla-nats", "flotilla-redis", "flotilla-config-controller", "flotilla-service-controller"],
+      "flotilla-console",
+    ],
     sentence: "Service accounts there that get a certificate with the DNS names of the Service of their own name.",
   }),
   clockToleranceMs: duration({

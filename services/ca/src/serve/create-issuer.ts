@@ -51,7 +51,7 @@ export function createIssuer(
   const material = (): SigningMaterial | undefined => active.current;
   const status = () =>
     statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() });
-  addPages(settings, { health, rotation, status, log, pages });
+  addPages(settings, { health, rotation, status, cluster, log, pages });
   const proof = {
     trustDomains,
     nowMs,
@@ -85,14 +85,15 @@ export function createIssuer(
   };
 }
 
-interface PageParts extends Pick<IssuingStages, "health" | "rotation" | "log" | "pages"> {
+interface PageParts extends Pick<IssuingStages, "health" | "rotation" | "cluster" | "log" | "pages"> {
   readonly status: HttpHandler;
 }
 
 /** A rotation is started and aborted from ca's own host only; who may look is decided as in the other services. */
-function addPages(settings: Settings, { health, rotation, status, log, pages }: PageParts): void {
+function addPages(settings: Settings, { health, rotation, status, cluster, log, pages }: PageParts): void {
   const { debugAuth: isOn, workDir, namespace, pageWriters: writers } = settings;
-  const access = pageAccess({ isOn, workDir, namespace, writers, log });
+  const review = cluster?.review.reviewerOf(settings.clusterId);
+  const access = pageAccess({ isOn, workDir, namespace, writers, review, log });
   serveProcessPages(health, access, pages);
   const rotationStatus = access.read(() => rotationPage(rotation));
   health.route("GET", "/debug/caz", access.read(status));

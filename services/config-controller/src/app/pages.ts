@@ -1,5 +1,6 @@
 /** The debug pages of config-controller, for callers who may see them. */
 import { pageAccess, serveProcessPages } from "@flotilla/auth";
+import type { PageReviewer } from "@flotilla/auth/cluster";
 import { delay, type Health, type HttpHandler } from "@flotilla/runtime";
 import { listIgnored, listProblems } from "../debug/problems.ts";
 import { recentPage } from "../debug/recent.ts";
@@ -18,16 +19,18 @@ interface PageParts {
   readonly status: RunningStatus;
   readonly ledger: Ledger;
   readonly published: PublishedConfig;
+  readonly reviewer: PageReviewer | undefined;
 }
 
 export function serveDebugPages(
   { settings, health, log, pages }: ConfigService,
-  { view: { sources, store }, status, ledger, published }: PageParts,
+  { view: { sources, store }, status, ledger, published, reviewer }: PageParts,
 ): void {
   const { debugAuth: isOn, workDir, namespace, pageWriters: writers } = settings;
-  const access = pageAccess({ isOn, workDir, namespace, writers, log });
+  const review = reviewer?.review;
+  const access = pageAccess({ isOn, workDir, namespace, writers, review, log });
   // Accounts that may write objects may write here.
-  const { caller } = pageAccess({ isOn, workDir, namespace, writers: settings.apiWriters, log });
+  const { caller } = pageAccess({ isOn, workDir, namespace, writers: settings.apiWriters, review, log });
   serveProcessPages(health, { ...access, caller }, pages);
   const page = (path: string, handler: HttpHandler) => health.route("GET", `/debug/${path}`, access.read(handler));
   page("problems", () => ({ json: { problems: listProblems(sources, store), ignored: listIgnored(sources) } }));

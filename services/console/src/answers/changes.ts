@@ -1,23 +1,70 @@
 /** Generations of the configuration, and what two of them differ in. */
-import type { ChangedObject, ChangePage, Comparison, GenerationRow, ObjectHistory } from "@flotilla/console/contract";
+import type {
+  Arrival,
+  ChangedObject,
+  ChangePage,
+  Comparison,
+  GenerationRow,
+  ObjectHistory,
+} from "@flotilla/console/contract";
 import type { ListShape } from "@flotilla/http";
 import { stringify } from "yaml";
 import { RequestRefused } from "../errors.ts";
 import { type ApiRequest, type Handlers, required } from "../serve/endpoint.ts";
-import { expectAnswer, type Services } from "../upstream/services.ts";
+import { awayOf, expectAnswer, type Services } from "../upstream/services.ts";
 import { cut, listOf } from "./lists.ts";
 
 type ChangeHandlers = Pick<Handlers, "GET /api/v1/changes" | "GET /api/v1/changes/compare">;
 
 export function changeHandlers(services: Services): ChangeHandlers {
   return {
-    "GET /api/v1/changes": (request) =>
-      listOf<ChangePage>(services, { service: "config-controller", path: "/debug/generations" }, request),
+    "GET /api/v1/changes": async (request) =>
+      withArrivals(
+        services,
+        request,
+        await listOf<ChangePage>(services, { service: "config-controller", path: "/debug/generations" }, request),
+      ),
     "GET /api/v1/changes/compare": async (request) => {
       const [from, to] = [generationIn(request.query, "from"), generationIn(request.query, "to")];
       const objects = await differences(services, request, { from, to });
       return { ...cut(objects, shape, request.query), from, to } satisfies Comparison;
     },
+  };
+}
+
+type CountedArrival = Arrival & { readonly generation: number };
+
+/** Each replica of xds-server has counted for its proxies; what one that is away has counted is missing, and it is named. */
+async function withArrivals(
+  services: Services,
+  { session: { token } }: Pick<ApiRequest, "session">,
+  page: ChangePage,
+): Promise<ChangePage> {
+  if (page.rows.length === 0) return page;
+  const query = { generations: page.rows.map(({ generation }) => generation).join(",") };
+  const path = "/debug/arrivals";
+  const answers = await services.all<{ readonly arrivals: readonly CountedArrival[] }>("xds-server", {
+    ...{ path, query, token },
+  });
+  const counted = Map.groupBy(
+    answers.flatMap((answer) => (answer.isAnswered ? answer.value.arrivals : [])),
+    ({ generation }) => generation,
+  );
+  const rows = page.rows.map((row) => {
+    const parts = counted.get(row.generation);
+    return parts === undefined ? row : { ...row, arrival: joinedArrival(parts) };
+  });
+  return { ...page, rows, away: [...page.away, ...awayOf(answers)] };
+}
+
+function joinedArrival(parts: readonly Arrival[]): Arrival {
+  const sum = (field: "messages" | "bytes" | "waiting" | "rejections") =>
+    parts.reduce((total, part) => total + part[field], 0);
+  const times = parts.flatMap(({ lastAckMs }) => lastAckMs ?? []);
+  return {
+    ...{ messages: sum("messages"), bytes: sum("bytes"), waiting: sum("waiting"), rejections: sum("rejections") },
+    together: Math.max(...parts.map(({ together }) => together)),
+    ...(times.length > 0 && { lastAckMs: Math.max(...times) }),
   };
 }
 
@@ -73,8 +120,9 @@ export async function objectHistory(services: Services, request: ApiRequest, obj
     { service: "config-controller", path: "/debug/generations", given: { object } },
     { ...request, query },
   );
-  const rows = await Promise.all(page.rows.map((row) => withChange(services, request, { row, object })));
-  return { ...page, rows };
+  const arrived = await withArrivals(services, request, page);
+  const rows = await Promise.all(arrived.rows.map((row) => withChange(services, request, { row, object })));
+  return { ...arrived, rows };
 }
 
 async function withChange(

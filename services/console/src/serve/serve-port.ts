@@ -53,7 +53,11 @@ async function followCertificate(service: ConsoleService, onKeyPair: (keyPair: K
   if (certFile !== undefined && keyFile !== undefined)
     return followKeyPair({ type: "files", certFile, keyFile, pollMs }, { log, onKeyPair, onTrouble }, stop);
   onTrouble(`waiting for ca at ${caAddress}`);
-  await using certificate = keepOwnCertificate({ settings, namespace, serviceAccount, port, names, log });
+  await using certificate = keepOwnCertificate({
+    ...{ namespace, serviceAccount, port, names, log },
+    // The services are asked with the tokens of callers: a certificate is for its port alone.
+    settings: { ...settings, clientCertificateDir: undefined },
+  });
   await certificate.follow((material) => {
     onKeyPair(material);
     onTrouble(undefined);

@@ -7,6 +7,7 @@ import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
 import { type Batch, ChangePipeline, type Dependence, defaultDebounce } from "../push/change-pipeline.ts";
 import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue, systemClock } from "../push/push-queue.ts";
+import { Arrivals } from "../serve/arrivals.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
 import type { XdsService } from "../settings.ts";
 import { traceBatch } from "./change-traces.ts";
@@ -25,6 +26,7 @@ export interface ChangeFlowOptions {
 export interface ChangeFlow extends ChangeSink, Disposable {
   readonly queue: PushQueue;
   readonly deliveries: Deliveries;
+  readonly arrivals: Arrivals;
   /** Applies what waits now. */
   flush(): void;
 }
@@ -35,6 +37,7 @@ export function createChangeFlow(
 ): ChangeFlow {
   const pushMetrics = createPushMetrics(metrics);
   const deliveries = new Deliveries({ metrics: deliveryMetrics, nowMs: Date.now });
+  const arrivals = new Arrivals();
   const queue = new PushQueue({
     clock: systemClock,
     ...defaultPushLimits,
@@ -54,13 +57,12 @@ export function createChangeFlow(
     isDeciding: (change) =>
       change.type === "service" || (change.type === "config" && decidingKinds.has(change.key.kind)),
     apply: (batch) => {
-      applyBatch(batch, { source, deliveries, pushMetrics, refused, log, tracer });
+      applyBatch(batch, { source, deliveries, arrivals, pushMetrics, refused, log, tracer });
       return queue.depth.waiting > 0;
     },
   });
   return {
-    queue,
-    deliveries,
+    ...{ queue, deliveries, arrivals },
     apply: (changes, position, cause) => pipeline.offer({ changes, position, cause }),
     flush: () => pipeline.flush(),
     [Symbol.dispose]: () => pipeline[Symbol.dispose](),
@@ -103,17 +105,18 @@ export function createIngest({ settings, log }: XdsService, { mesh, snapshot, fl
 interface Applying extends Pick<ChangeFlowOptions, "source" | "refused"> {
   readonly log: Logger;
   readonly deliveries: Deliveries;
+  readonly arrivals: Arrivals;
   readonly pushMetrics: PushMetrics;
   readonly tracer: Tracer | undefined;
 }
 
 function applyBatch(batch: Batch<Change>, parts: Applying): void {
-  const { source, deliveries, pushMetrics, refused, log, tracer } = parts;
+  const { source, deliveries, arrivals, pushMetrics, refused, log, tracer } = parts;
   const { changes, groups, position, urgency, eventTimesMs, waitedMs } = batch;
   const started = performance.now();
   const applied = appliedSet(batch);
   const trace = tracer === undefined ? undefined : traceBatch(tracer, batch, applied);
-  deliveries.begin(eventTimesMs, trace?.delivered);
+  arrivals.note(groups, deliveries.begin(eventTimesMs, trace?.delivered));
   let refusals: readonly Refusal[];
   try {
     refusals = source.apply(changes, { applied, groups, urgency });

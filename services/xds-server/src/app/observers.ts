@@ -38,7 +38,7 @@ export function createObservers({ settings, metrics }: XdsService, options: Obse
   const { core, source } = mesh;
   const debug = createDebug({
     ...{ core, source, store: snapshot.store, authenticator: identity.pageCallers, metrics },
-    ...{ ingest, connected, settings, replica, version: manifest.version },
+    ...{ ingest, connected, arrivals: flow.arrivals, settings, replica, version: manifest.version },
   });
   const distribution = new Distribution({
     ...{ replica, core, lastChange: debug.lastChange, nowMs: Date.now },

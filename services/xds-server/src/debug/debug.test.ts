@@ -17,6 +17,7 @@ import { grpcTransport } from "@flotilla/xds/grpc";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { Core } from "../app/core.ts";
 import { createCoreSource } from "../app/core-source.ts";
+import { Arrivals } from "../serve/arrivals.ts";
 import { ConnectedStreams } from "../serve/connected-streams.ts";
 import { certificatePem, keyPem } from "../serve/testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
@@ -56,6 +57,7 @@ const ingest = {
 };
 const debug: Debug = createDebug({
   ...{ core, source, store, authenticator, settings, metrics, replica: "pod-1", version: "1.2.3", ingest, connected },
+  arrivals: new Arrivals(),
 });
 source.listen(debug.changes);
 const server: TestServer = await startTestServer({

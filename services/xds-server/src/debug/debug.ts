@@ -6,9 +6,11 @@ import type { SnapshotStore } from "@flotilla/state";
 import type { Core } from "../app/core.ts";
 import type { ChangeListener, CoreSource } from "../app/core-source.ts";
 import type { Ingest } from "../ingest/ingest.ts";
+import type { Arrivals } from "../serve/arrivals.ts";
 import type { ConnectedStreams } from "../serve/connected-streams.ts";
 import type { DebugAnswers } from "../serve/debug-answers.ts";
 import type { StreamObserver } from "../serve/stream-record.ts";
+import { arrivalsPage } from "./arrivals-page.ts";
 import { ChangeLedger } from "./change-ledger.ts";
 import { explainPage } from "./explain.ts";
 import { fleetPage } from "./fleet-page.ts";
@@ -35,6 +37,7 @@ export interface DebugOptions {
   readonly source: Pick<CoreSource, "latest">;
   readonly ingest: Pick<Ingest, "changes" | "position">;
   readonly connected: Pick<ConnectedStreams, "list" | "disconnect">;
+  readonly arrivals: Pick<Arrivals, "of">;
   readonly settings: {
     readonly debugAuth: boolean;
     readonly debugNamespaces: readonly string[];
@@ -83,6 +86,7 @@ export function createDebug(options: DebugOptions): Debug {
       explainPage({ core, streams, fleet, ledger, history, position }),
       positionPage(core, position, () => source.latest),
       fleetPage(fleet, options.replica),
+      arrivalsPage(options.arrivals),
       madeFromPage(core, streams),
       ...resourcePages({ core, streams, fleet, history }),
     ],

@@ -37,13 +37,13 @@ describe("deliveries", () => {
       fast.expect("routes");
       slow.expect("routes");
     });
-    fast.sent("routes");
-    slow.sent("routes");
+    fast.sent("routes", 1);
+    slow.sent("routes", 1);
     advance(10);
-    fast.answered("routes");
+    fast.answered("routes", "accepted");
     advance(40);
     assert.equal(deliveries.open, 1);
-    slow.answered("routes");
+    slow.answered("routes", "accepted");
     assert.deepEqual(log, ["sent", "sent", "proxy 10 ms", "VirtualService 150 ms", "proxy 50 ms"]);
     assert.equal(deliveries.open, 0);
   });
@@ -52,10 +52,10 @@ describe("deliveries", () => {
     const { log, deliveries, change } = setUp();
     const stream = deliveries.tracker();
     change(() => stream.expect("routes"));
-    stream.answered("routes");
+    stream.answered("routes", "accepted");
     assert.deepEqual(log, []);
-    stream.sent("routes");
-    stream.answered("routes");
+    stream.sent("routes", 1);
+    stream.answered("routes", "accepted");
     assert.deepEqual(log, ["sent", "VirtualService 100 ms", "proxy 0 ms"]);
   });
 
@@ -79,7 +79,7 @@ describe("deliveries", () => {
       stream.expect("routes");
       stream.expect("clusters");
     });
-    stream.sent("routes");
+    stream.sent("routes", 1);
     stream.forget("clusters");
     assert.equal(deliveries.open, 1);
     stream.forget();
@@ -92,8 +92,8 @@ describe("deliveries", () => {
     change(() => stream.expect("routes"));
     change(() => undefined); // the type is stale already: the stream is not notified again
     assert.equal(deliveries.open, 2);
-    stream.sent("routes");
-    stream.answered("routes");
+    stream.sent("routes", 1);
+    stream.answered("routes", "accepted");
     assert.deepEqual(log, ["sent", "VirtualService 100 ms", "VirtualService 100 ms", "proxy 0 ms"]);
   });
 

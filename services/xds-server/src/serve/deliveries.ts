@@ -21,6 +21,12 @@ export class Delivery {
   readonly alone: readonly Delivery[] = [this];
   /** Types of streams that have not answered. */
   waiting = 0;
+  /** Messages that hold what follows from it. */
+  messages = 0;
+  bytes = 0;
+  rejections = 0;
+  /** When the last client so far took such a message, milliseconds since the epoch. */
+  lastAckAtMs: number | undefined;
   /** Called with the time of the last answer. */
   readonly onDelivered: ((nowMs: number) => void) | undefined;
 
@@ -53,8 +59,9 @@ export class Deliveries {
   }
 
   /** A batch is about to be applied: from now on streams that become stale owe it an answer, until `end`. */
-  begin(eventTimesMs: ReadonlyMap<string, number>, onDelivered?: (nowMs: number) => void): void {
+  begin(eventTimesMs: ReadonlyMap<string, number>, onDelivered?: (nowMs: number) => void): Delivery {
     this.#current = new Delivery(this.#options.nowMs(), eventTimesMs, onDelivered);
+    return this.#current;
   }
 
   /** The batch is applied, or could not be. */
@@ -128,10 +135,15 @@ export class DeliveryTracker {
     owed.due = owed.due === undefined ? delivery.alone : [...owed.due, delivery];
   }
 
-  /** A message with the type's present state went out. */
-  sent(typeUrl: string): void {
+  /** A message with the type's present state went out; `again`: with a part of it, the rest has yet to come. */
+  sent(typeUrl: string, bytes: number, again = false): void {
     const owed = this.#owed.get(typeUrl);
     if (owed?.due === undefined) return;
+    for (const delivery of owed.due) {
+      delivery.messages++;
+      delivery.bytes += bytes;
+    }
+    if (again) return;
     this.#options.metrics.lookedAt("sent");
     if (owed.underWay !== undefined) this.#open--;
     owed.underWay = owed.underWay === undefined ? owed.due : [...owed.underWay, ...owed.due];
@@ -150,11 +162,16 @@ export class DeliveryTracker {
     }
   }
 
-  /** The client accepted or refused the last message of the type. */
-  answered(typeUrl: string): void {
+  /** The client accepted or rejected the last message of the type. */
+  answered(typeUrl: string, answer: "accepted" | "rejected"): void {
     const owed = this.#owed.get(typeUrl);
     if (owed?.underWay === undefined) return;
     const { underWay } = owed;
+    const nowMs = answer === "accepted" ? this.#options.nowMs() : 0;
+    for (const delivery of underWay) {
+      if (answer === "accepted") delivery.lastAckAtMs = nowMs;
+      else delivery.rejections++;
+    }
     owed.underWay = undefined;
     this.#settle(underWay);
   }

@@ -63,7 +63,7 @@ export class Progress {
 
   sent({ typeUrl, version, body, again }: TurnMessage, message: EncodedMessage, bytes: number): Receipt {
     // Messages that are held back have yet to come.
-    if (!again) this.#owed.sent(typeUrl);
+    this.#owed.sent(typeUrl, bytes, again);
     const { source, records } = this.#context;
     const [applied, resources] = [this.#causes.take(typeUrl), body.resources.length];
     const { position } = source;
@@ -83,12 +83,12 @@ export class Progress {
   /** The client took the message with the nonce: its receipt, when it is the last one. */
   acknowledged(typeUrl: string, nonce: string, state: StreamState): Receipt | undefined {
     const receipt = this.#receipts.acknowledged(typeUrl, nonce);
-    this.#answered(typeUrl, state);
+    this.#answered(typeUrl, state, "accepted");
     return receipt;
   }
 
   rejected(typeUrl: string, state: StreamState): void {
-    this.#answered(typeUrl, state);
+    this.#answered(typeUrl, state, "rejected");
   }
 
   /** The client has unsubscribed from the type. */
@@ -104,9 +104,9 @@ export class Progress {
     this.#owed.forget();
   }
 
-  #answered(typeUrl: string, state: StreamState): void {
+  #answered(typeUrl: string, state: StreamState, answer: "accepted" | "rejected"): void {
     this.#answeredAt = this.answeredPosition(state);
-    this.#owed.answered(typeUrl);
+    this.#owed.answered(typeUrl, answer);
   }
 }
 

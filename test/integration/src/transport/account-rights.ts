@@ -22,9 +22,12 @@ function leases(...names: readonly string[]): readonly Right[] {
   ];
 }
 
+/** Of services that ask the API server about the tokens that they are shown. */
+const tokenReviews: Right = { group: "authentication.k8s.io", resources: ["tokenreviews"], verbs: ["create"] };
+
 export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
   "flotilla-ca": [
-    { group: "authentication.k8s.io", resources: ["tokenreviews"], verbs: ["create"] },
+    tokenReviews,
     { group: "", resources: ["pods", "namespaces"], verbs: read },
     { group: "", resources: ["configmaps"], verbs: ["create"] },
     {
@@ -38,6 +41,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     ...leases("istio-namespace-controller-election", "istio-clustertrustbundle-controller-election"),
   ],
   "flotilla-config-controller": [
+    tokenReviews,
     ...[...istioGroups, "gateway.networking.k8s.io", "inference.networking.k8s.io"].flatMap((group) => [
       { group, resources: ["*"], verbs: read },
       { group, resources: ["*/status"], verbs: ["patch"] },
@@ -64,6 +68,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     ...leases("istio-gateway-deployment-default", "flotilla-kind-definitions"),
   ],
   "flotilla-service-controller": [
+    tokenReviews,
     { group: "", resources: ["services", "pods", "nodes", "namespaces", "endpoints"], verbs: read },
     { group: "discovery.k8s.io", resources: ["endpointslices"], verbs: read },
     {
@@ -77,11 +82,12 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     ...leases("istio-serviceexport-controller-election", "flotilla-workload-entries"),
   ],
   "flotilla-xds-server": [
-    { group: "authentication.k8s.io", resources: ["tokenreviews"], verbs: ["create"] },
+    tokenReviews,
     { group: "authorization.k8s.io", resources: ["subjectaccessreviews"], verbs: ["create"] },
     { group: "", resources: ["secrets"], verbs: ["list", "watch"], namespace: own },
   ],
   "flotilla-webhook": [
+    tokenReviews,
     {
       group: "admissionregistration.k8s.io",
       resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
@@ -98,6 +104,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     { group: "", resources: ["configmaps"], verbs: read, namespace: own, names: ["istio-sidecar-injector"] },
     { group: "networking.istio.io", resources: ["gateways"], verbs: ["create"], namespace: own },
   ],
+  "flotilla-console": [],
   "flotilla-nats": [],
   "flotilla-redis": [],
 };

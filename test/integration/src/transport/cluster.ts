@@ -27,8 +27,10 @@ export class Cluster {
   }
 
   async applyRights(): Promise<void> {
-    await this.#server.api.create("/api/v1/namespaces", { metadata: { name: "istio-system" } });
-    for (const object of objectsIn("k8s/base").filter(isRight)) await this.#server.api.create(pathOf(object), object);
+    for (const name of ["istio-system", "shop"])
+      await this.#server.api.create("/api/v1/namespaces", { metadata: { name } });
+    const objects = [...objectsIn("k8s/base"), ...objectsIn("k8s/components/console")];
+    for (const object of objects.filter(isRight)) await this.#server.api.create(pathOf(object), object);
   }
 
   /** ca reads it through the API; the files of the other services are what a kubelet mounts of it. */
@@ -38,11 +40,15 @@ export class Cluster {
     await this.#server.api.create("/api/v1/namespaces/istio-system/secrets", { metadata, data });
   }
 
-  async token(account: string, audiences: readonly string[] = []): Promise<string> {
-    const path = `/api/v1/namespaces/istio-system/serviceaccounts/${account}/token`;
+  async token(account: string, audiences: readonly string[] = [], namespace = "istio-system"): Promise<string> {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
     const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { audiences } };
     const { status } = await this.#server.api.create<{ readonly status: { readonly token: string } }>(path, request);
     return status.token;
+  }
+
+  async createAccount(namespace: string, name: string): Promise<void> {
+    await this.#server.api.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
   }
 
   /** A kubeconfig with the token of that account: what a pod of it may, and no more. */

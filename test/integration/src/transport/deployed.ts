@@ -150,10 +150,15 @@ export class Deployed implements AsyncDisposable {
     }
   }
 
+  /** Of the port with a service's pages. */
+  pages(service: Service): string {
+    return `http://127.0.0.1:${this.#health.get(service)}`;
+  }
+
   /** Status and text; 0 while it does not answer. */
   async ready(service: Service): Promise<{ readonly status: number; readonly text: string }> {
     try {
-      const response = await fetch(`http://127.0.0.1:${this.#health.get(service)}/ready`);
+      const response = await fetch(`${this.pages(service)}/ready`);
       return { status: response.status, text: await response.text() };
     } catch (error) {
       return { status: 0, text: String(error) };

@@ -97,11 +97,12 @@ function ChangedObjects({ row: { objects, changes } }: { readonly row: Generatio
 
 function Acknowledged({ arrival }: { readonly arrival: GenerationRow["arrival"] }): VNode {
   if (arrival === undefined) return <span class="muted">unknown</span>;
-  const { waiting, lastAckMs, messages } = arrival;
+  const { waiting, lastAckMs, messages, together } = arrival;
   if (messages === 0) return <span class="muted">no proxy</span>;
   return (
     <span>
       {lastAckMs !== undefined && formatDuration(lastAckMs)}
+      {together > 1 && <span class="muted"> with {formatCount(together - 1)} more</span>}
       {waiting > 0 && <span class="tag warn">{formatCount(waiting)} waiting</span>}
     </span>
   );

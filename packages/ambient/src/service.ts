@@ -63,7 +63,7 @@ export function serviceFacts(service: Service, context: ServiceContext): Service
     addresses: addressesOf(service, entry).flatMap((address) => networkRange(address, network)),
     ports: service.ports.map((port) => portFacts(service, port, entry)),
     ...(labelSelectors === undefined || Object.keys(labelSelectors).length === 0 ? {} : { selector: labelSelectors }),
-    subjectAltNames: service.registry === "External" ? service.serviceAccounts : [],
+    subjectAltNames: isDeclared(service) ? service.serviceAccounts : [],
     ...(loadBalancing === undefined ? {} : { loadBalancing }),
     ipFamilies: kubernetes?.ipFamilies ?? [],
     namespaceOnly: context.namespaceOnly,
@@ -71,6 +71,11 @@ export function serviceFacts(service: Service, context: ServiceContext): Service
     ingressUsesWaypoint: context.ingressUsesWaypoint,
     ...waypointFacts(binding),
   };
+}
+
+/** ServiceEntries, and services of the registry file, which are their short form. */
+function isDeclared({ registry }: Service): boolean {
+  return registry === "External" || registry === "File";
 }
 
 export function gatewayFacts({ destination, port }: Waypoint): GatewayFacts {
@@ -91,10 +96,10 @@ function waypointFacts({ waypoint, canary }: Binding): Pick<ServiceFacts, "waypo
   };
 }
 
-/** Of all clusters. */
+/** Of Kubernetes those of all clusters. */
 function addressesOf(service: Service, entry: EntryTraits | undefined): readonly string[] {
   const { registry, clusterVips, addresses, defaultAddress, autoAllocatedIpv4, autoAllocatedIpv6 } = service;
-  if (registry !== "External") return [...new Set(Object.values(clusterVips).flat())].filter(isReachable);
+  if (registry === "Kubernetes") return [...new Set(Object.values(clusterVips).flat())].filter(isReachable);
   const own = (addresses ?? [defaultAddress]).filter((address) => address.includes("/") || isReachable(address));
   if (own.length > 0 || service.resolution === "passthrough") return own;
   if (entry !== undefined && entry.statusAddresses.length > 0) return entry.statusAddresses;
@@ -121,12 +126,14 @@ function firstOf(address: string, length: number): string {
   return addressText(((addressNumber(address) ?? 0n) >> rest) << rest, family);
 }
 
+/** Each instance of Consul has the ports that it names itself. */
 function portFacts(
-  { registry, kubernetes, passthroughTargetPorts }: Service,
+  service: Service,
   { number, name, protocol }: Service["ports"][number],
   entry: EntryTraits | undefined,
 ): ServicePortFacts {
-  if (registry === "External") {
+  const { kubernetes, passthroughTargetPorts } = service;
+  if (isDeclared(service)) {
     const target = entry?.targetPorts.get(number) ?? ownValue(passthroughTargetPorts, String(number)) ?? number;
     return { number, name, protocol, target };
   }
@@ -138,8 +145,8 @@ function portFacts(
 }
 
 function loadBalancingOf(service: Service): LoadBalancingFacts | undefined {
-  const { registry, resolution, trafficDistribution, kubernetes } = service;
-  if (registry === "External" && resolution === "passthrough")
+  const { resolution, trafficDistribution, kubernetes } = service;
+  if (isDeclared(service) && resolution === "passthrough")
     return { mode: "PASSTHROUGH", scopes: [], allowsUnhealthy: true };
   const allowsUnhealthy = kubernetes?.publishNotReadyAddresses === true;
   if (kubernetes?.nodeLocal === true) return { mode: "STRICT", scopes: ["NODE"], allowsUnhealthy };

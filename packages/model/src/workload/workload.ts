@@ -1,10 +1,16 @@
 /**
- * A workload of the ambient mesh as its registry has it: a pod, a machine, or an address that a ServiceEntry or an EndpointSlice
- * names. Services that select it by labels, waypoints and policies follow from it and other inputs, and are not part of it.
+ * A workload of the ambient mesh as its registry has it: a pod, a machine, an address that a ServiceEntry or an EndpointSlice
+ * names, an instance of Consul's catalog, or an endpoint of the registry file. Services that select it by labels, waypoints and policies follow from it and other inputs, and are not part of it.
  */
 import type { Labels } from "../config/selector.ts";
 
-export type WorkloadKind = "Pod" | "WorkloadEntry" | "ServiceEntry" | "EndpointSlice";
+export type WorkloadKind =
+  | "Pod"
+  | "WorkloadEntry"
+  | "ServiceEntry"
+  | "EndpointSlice"
+  | "ConsulInstance"
+  | "FileEndpoint";
 
 /** How callers reach it: in plain text, through the ztunnel of its node, or by HBONE of its own (`native`). */
 export type WorkloadTunnel = "none" | "hbone" | "native";
@@ -46,7 +52,7 @@ export interface Workload {
   /** The workload has the address of its node, as other workloads may. */
   readonly hostNetwork?: boolean;
   readonly tunnel: WorkloadTunnel;
-  /** Share of the load, of machines and ServiceEntries. */
+  /** Share of the load, of all but pods and EndpointSlices. */
   readonly capacity?: number;
   /** Ports by name: those of a pod's containers, of a machine by the name of the service's port. */
   readonly ports: Readonly<Record<string, number>>;
@@ -57,7 +63,10 @@ export interface WorkloadKey {
   /** `registry/cluster`. */
   readonly shard: string;
   readonly namespace: string;
-  /** Unique in the mesh: `CLUSTER/GROUP/KIND/NAMESPACE/NAME`, for addresses within an object with the address behind it. */
+  /**
+   * Unique in the mesh: `CLUSTER/GROUP/KIND/NAMESPACE/NAME`, for addresses within an object with the address behind it, for
+   * instances of Consul's catalog with their datacenter, node and id. The group of Consul and the registry file is the registry.
+   */
   readonly uid: string;
 }
 
@@ -70,13 +79,15 @@ const groups: Readonly<Record<WorkloadKind, string>> = {
   WorkloadEntry: "networking.istio.io",
   ServiceEntry: "networking.istio.io",
   EndpointSlice: "discovery.k8s.io",
+  ConsulInstance: "Consul",
+  FileEndpoint: "File",
 };
 
-/** The name of the workload at ztunnels; `address` for one of several of an object. */
+/** The name of the workload at ztunnels; `part`, an address mostly, for one of several of an object. */
 export function workloadUid(
   { clusterId, kind, namespace, name }: Pick<Workload, "clusterId" | "kind" | "namespace" | "name">,
-  address?: string,
+  part?: string,
 ): string {
   const own = `${clusterId}/${groups[kind]}/${kind}/${namespace}/${name}`;
-  return address === undefined ? own : `${own}/${address}`;
+  return part === undefined ? own : `${own}/${part}`;
 }

@@ -49,7 +49,7 @@ export function workloadOfPod(
 }
 
 /** Workloads that take HBONE themselves need no ztunnel. */
-function tunnelOf(labels: Labels, annotations: Labels): WorkloadTunnel {
+export function tunnelOf(labels: Labels, annotations: Labels): WorkloadTunnel {
   if (labels[tunnelLabel]?.split(",").includes("http") === true) return "native";
   return annotations[redirectionAnnotation] === "enabled" ? "hbone" : "none";
 }

@@ -136,7 +136,7 @@ export function instanceAddress({ address, nodeAddress }: ConsulInstance): strin
  * The union over the instances, by number. Several ports of one protocol need names of their own, for rules and endpoints
  * name ports by them: all but the lowest get their number. Of two protocols for one port the first instance's holds.
  */
-function consulPorts(instances: readonly ConsulInstance[]): readonly ServicePort[] {
+export function consulPorts(instances: readonly ConsulInstance[]): readonly ServicePort[] {
   const byNumber = new Map<number, { readonly name: string; readonly protocol: Protocol }>();
   for (const instance of [...instances].sort(byPlace)) {
     const { port } = instance;
@@ -164,16 +164,18 @@ function isExternal({ meta }: ConsulInstance): boolean {
 }
 
 /** A critical check of the node or the service takes an instance out, as Consul's own DNS does. */
-function isHealthy({ checks, weights }: ConsulInstance): boolean {
+export function isHealthy({ checks, weights }: ConsulInstance): boolean {
   if (checks.includes("critical") || checks.includes("maintenance")) return false;
   return !checks.includes("warning") || weights.warning > 0;
 }
 
-function weightOf({ checks, weights }: ConsulInstance): number {
+/** The weight that Consul's DNS gives the instance in its present state. */
+export function weightOf({ checks, weights }: ConsulInstance): number {
   return checks.includes("warning") && weights.warning > 0 ? weights.warning : weights.passing;
 }
 
-function localityOf({ locality, datacenter }: ConsulInstance): string {
+/** `region/zone`, the datacenter where Consul has no region. */
+export function localityOf({ locality, datacenter }: ConsulInstance): string {
   const { region, zone } = locality;
   if (region === "") return datacenter;
   return zone === "" ? region : `${region}/${zone}`;

@@ -42,7 +42,10 @@ export function fileOrigin({ namespace, host }: FileKey): string {
 
 /** Undefined when nothing can be routed to it. */
 export function convertFileService(file: FileService): Service | undefined {
-  const [service] = convertServiceEntry(entryOf(file), { canonicalExternalServices: false, statusAddresses: false });
+  const [service] = convertServiceEntry(fileAsEntry(file), {
+    canonicalExternalServices: false,
+    statusAddresses: false,
+  });
   return service && { ...service, registry: "File", definedBy: fileOrigin(fileKey(file)) };
 }
 
@@ -50,7 +53,7 @@ export function convertFileService(file: FileService): Service | undefined {
 export function fileEndpoints(file: FileService, context: EndpointContext): readonly Endpoint[] {
   const { endpoints = [], ports } = file;
   const definedBy = fileOrigin(fileKey(file));
-  return serviceEntryEndpoints(entryOf(file), file.host, context).map((endpoint, index) => ({
+  return serviceEntryEndpoints(fileAsEntry(file), file.host, context).map((endpoint, index) => ({
     ...endpoint,
     definedBy,
     // One for each port of each endpoint, in the order of both.
@@ -58,7 +61,8 @@ export function fileEndpoints(file: FileService, context: EndpointContext): read
   }));
 }
 
-function entryOf(file: FileService): Config<ServiceEntrySpec> {
+/** The ServiceEntry that the service is the short form of. */
+export function fileAsEntry(file: FileService): Config<ServiceEntrySpec> {
   const { host, addresses = [], ports, location, resolution = "static", labels = {}, exportTo, endpoints } = file;
   const { namespace } = fileKey(file);
   return {

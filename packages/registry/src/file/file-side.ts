@@ -1,5 +1,6 @@
 /** Services of the registry file, each by itself: a wrong one is reported, and its last good version stays. */
-import type { Endpoint, EndpointsKey, Service, ServiceKey } from "@flotilla/model";
+import type { Endpoint, EndpointsKey, Service, ServiceKey, Workload } from "@flotilla/model";
+import { workloadsOfFile } from "../convert/catalog-workloads.ts";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import type { RegistryProblem } from "../registry/problem.ts";
 import { serviceFinding } from "./file-check.ts";
@@ -67,6 +68,12 @@ export class FileSide {
       service: file && convertFileService(file),
       endpoints: file === undefined ? [] : fileEndpoints(file, context),
     };
+  }
+
+  /** The workloads of a service, by address. */
+  workloads(text: string, context: EndpointContext): ReadonlyMap<string, Workload> {
+    const file = this.#services.get(text);
+    return file === undefined ? new Map<string, Workload>() : workloadsOfFile(file, context);
   }
 
   problems(): readonly RegistryProblem[] {

@@ -1,5 +1,5 @@
 /** Services of Consul and their endpoints, a shard a datacenter: one that is away leaves the others alone. */
-import type { Endpoint, EndpointsKey, Service, ServiceKey } from "@flotilla/model";
+import type { Endpoint, EndpointsKey, Service, ServiceKey, Workload } from "@flotilla/model";
 import {
   type ConsulChange,
   type ConsulInstance,
@@ -7,6 +7,7 @@ import {
   consulKeyText,
   consulOrigin,
 } from "../consul.ts";
+import { workloadsOfConsul } from "../convert/catalog-workloads.ts";
 import {
   byPlace,
   consulEndpoints,
@@ -72,14 +73,22 @@ export class ConsulSide {
   /** Values to publish of a service: one for each of its hosts. */
   values(text: string, key: ConsulServiceKey, context: EndpointContext): readonly ConsulValue[] {
     const { instances } = this.#known.get(text) ?? { instances: [] };
-    const { everywhere, here } = consulHosts(key);
-    const hosts = this.#settings.consulDatacenterHosts ? [everywhere, here] : [everywhere];
     const endpoints = consulEndpoints(key, instances, context);
-    return hosts.map((hostname) => ({
+    return this.#hosts(key).map((hostname) => ({
       key: { shard: `Consul/${key.datacenter}`, namespace: consulNamespace(key), hostname, name: key.name },
       service: convertConsulService(key, hostname, instances),
       endpoints,
     }));
+  }
+
+  /** The workloads of a service, by the part of their uid that follows its name. */
+  workloads(text: string, key: ConsulServiceKey, context: EndpointContext): ReadonlyMap<string, Workload> {
+    return workloadsOfConsul(key, this.#hosts(key), this.#known.get(text)?.instances ?? [], context);
+  }
+
+  #hosts(key: ConsulServiceKey): readonly string[] {
+    const { everywhere, here } = consulHosts(key);
+    return this.#settings.consulDatacenterHosts ? [everywhere, here] : [everywhere];
   }
 
   problems(): readonly RegistryProblem[] {

@@ -81,7 +81,8 @@ export class Registry {
     this.#file = new FileSide(settings.clusterId);
     this.#machines = new RegistrationSide(settings);
     this.#gateways = new GatewaySide(settings.clusterId);
-    this.#workloads = new WorkloadSide(this.#objects, settings, role);
+    const catalogs = { consul: this.#consul, file: this.#file };
+    this.#workloads = new WorkloadSide(this.#objects, settings, role, catalogs);
   }
 
   /** The address that a service was given before; set before the first inputs. */

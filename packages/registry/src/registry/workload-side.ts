@@ -15,11 +15,22 @@ import {
   workloadsOfServiceEntry,
   workloadsOfSlice,
 } from "../convert/ambient-workload.ts";
+import { consulNamespace } from "../convert/consul.ts";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
+import type { FileSide } from "../file/file-side.ts";
 import type { RegistrySettings } from "../settings.ts";
 import type { Dirty } from "./apply-object.ts";
+import type { ConsulSide } from "./consul-side.ts";
 import type { RegistryRole } from "./external-side.ts";
 import { addressesOf, type MultiMap, namespaceOf, type Objects, serviceOfSlice } from "./objects.ts";
+
+/** Registries beside Kubernetes whose services have workloads of their own. */
+interface Catalogs {
+  readonly consul: ConsulSide;
+  readonly file: FileSide;
+}
+
+type KubernetesKind = "Pod" | "WorkloadEntry" | "ServiceEntry" | "EndpointSlice";
 
 type Change = readonly [key: WorkloadKey, value: Workload | undefined];
 
@@ -28,16 +39,19 @@ export class WorkloadSide {
   readonly #objects: Objects;
   readonly #settings: RegistrySettings;
   readonly #role: RegistryRole;
-  /** The addresses of each ServiceEntry and EndpointSlice that were published, by its kind and name. */
-  readonly #addresses = new Map<string, ReadonlySet<string>>();
+  readonly #catalogs: Catalogs;
+  /** The keys of the workloads of each ServiceEntry, EndpointSlice, service of Consul or of the file that were published. */
+  readonly #published = new Map<string, readonly WorkloadKey[]>();
 
-  constructor(objects: Objects, settings: RegistrySettings, role: RegistryRole) {
+  constructor(objects: Objects, settings: RegistrySettings, role: RegistryRole, catalogs: Catalogs) {
     this.#objects = objects;
     this.#settings = settings;
     this.#role = role;
+    this.#catalogs = catalogs;
   }
 
-  *changes({ pods, workloadEntries, entries, slices }: Dirty, context: EndpointContext): Iterable<Change> {
+  *changes(dirty: Dirty, context: EndpointContext): Iterable<Change> {
+    const { pods, workloadEntries, entries, slices } = dirty;
     for (const name of pods) yield [this.#key("Pod", name), this.#pod(name, context)];
     for (const name of slices) yield* this.#slice(name, context);
     // Machines and ServiceEntries belong to one cluster.
@@ -50,6 +64,21 @@ export class WorkloadSide {
       const entry = this.#objects.serviceEntries.get(name);
       const found = entry === undefined ? new Map<string, Workload>() : workloadsOfServiceEntry(entry, context);
       yield* this.#ofObject("ServiceEntry", name, found);
+    }
+    yield* this.#ofCatalogs(dirty, context);
+  }
+
+  *#ofCatalogs({ consul, files }: Dirty, context: EndpointContext): Iterable<Change> {
+    const { clusterId } = this.#settings;
+    for (const [text, key] of consul) {
+      const found = this.#catalogs.consul.workloads(text, key, context);
+      const of = { clusterId, kind: "ConsulInstance", namespace: consulNamespace(key), name: key.name } as const;
+      yield* this.#replace(`Consul/${text}`, `Consul/${key.datacenter}`, of, found);
+    }
+    for (const [text, { namespace, host: name }] of files) {
+      const found = this.#catalogs.file.workloads(text, context);
+      const of = { clusterId, kind: "FileEndpoint", namespace, name } as const;
+      yield* this.#replace(`File/${text}`, `File/${clusterId}`, of, found);
     }
   }
 
@@ -90,24 +119,43 @@ export class WorkloadSide {
     return { service, hostname: serviceHostname(metadata.name, metadata.namespace ?? "", this.#settings.domain) };
   }
 
-  *#ofObject(
+  #ofObject(
     kind: "ServiceEntry" | "EndpointSlice",
     name: ObjectName,
     found: ReadonlyMap<string, Workload>,
   ): Iterable<Change> {
-    const id = `${kind}/${name}`;
-    for (const address of this.#addresses.get(id) ?? [])
-      if (!found.has(address)) yield [this.#key(kind, name, address), undefined];
-    if (found.size === 0) this.#addresses.delete(id);
-    else this.#addresses.set(id, new Set(found.keys()));
-    for (const [address, workload] of found) yield [this.#key(kind, name, address), workload];
+    const { shard } = this.#key(kind, name);
+    const of = { clusterId: this.#settings.clusterId, kind, ...objectName.read(name) };
+    return this.#replace(`${kind}/${name}`, shard, of, found);
   }
 
-  #key(kind: Workload["kind"], object: ObjectName, address?: string): WorkloadKey {
+  /** @param found the present workloads of one owner, by the last part of their uid: those that it had before and has no more are gone */
+  *#replace(
+    owner: string,
+    shard: string,
+    of: Parameters<typeof workloadUid>[0],
+    found: ReadonlyMap<string, Workload>,
+  ): Iterable<Change> {
+    const { namespace } = of;
+    const present = Array.from(
+      found,
+      ([part, workload]) => [{ shard, namespace, uid: workloadUid(of, part) }, workload] as const,
+    );
+    const uids = new Set(present.map(([{ uid }]) => uid));
+    for (const key of this.#published.get(owner) ?? []) if (!uids.has(key.uid)) yield [key, undefined];
+    if (present.length === 0) this.#published.delete(owner);
+    else
+      this.#published.set(
+        owner,
+        present.map(([key]) => key),
+      );
+    yield* present;
+  }
+
+  #key(kind: KubernetesKind, object: ObjectName): WorkloadKey {
     const { clusterId } = this.#settings;
     const { namespace, name } = objectName.read(object);
     const registry = kind === "Pod" || kind === "EndpointSlice" ? "Kubernetes" : "External";
-    const uid = workloadUid({ clusterId, kind, namespace, name }, address);
-    return { shard: `${registry}/${clusterId}`, namespace, uid };
+    return { shard: `${registry}/${clusterId}`, namespace, uid: workloadUid({ clusterId, kind, namespace, name }) };
   }
 }

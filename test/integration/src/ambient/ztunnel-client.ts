@@ -15,7 +15,7 @@ export class ZtunnelClient implements AsyncDisposable {
   opened = 0;
 
   /** Asks for everything where no names are given. */
-  constructor(xdsAddress: string, typeUrl: string, names?: readonly string[]) {
+  constructor(xdsAddress: string, typeUrl: string, names?: readonly string[], { keepBytes = false } = {}) {
     this.#typeUrl = typeUrl;
     const transport = grpcTransport({ address: xdsAddress });
     this.#client = new XdsClient({
@@ -26,7 +26,7 @@ export class ZtunnelClient implements AsyncDisposable {
         metadata: { NAMESPACE: "istio-system", CLUSTER_ID: "Kubernetes", NODE_NAME: "n1" },
       }),
       backoffMs: () => 50,
-      keepBytes: false,
+      keepBytes,
       onConnection: (event) => {
         if (event === "opened") this.opened++;
       },
@@ -41,6 +41,13 @@ export class ZtunnelClient implements AsyncDisposable {
   /** The names of what it has. */
   get held(): readonly string[] {
     return [...this.#client.state.held(this.#typeUrl).keys()];
+  }
+
+  /** The resource of a name as it was sent; for clients with `keepBytes`. */
+  bytes(name: string): Uint8Array {
+    const found = this.#client.state.held(this.#typeUrl).get(name);
+    if (found === undefined) throw new Error(`nothing of the name ${name} was sent`);
+    return found.bytes;
   }
 
   /** Ends the stream; the next one is opened at once and names what is held. */

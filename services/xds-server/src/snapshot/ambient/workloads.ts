@@ -7,8 +7,9 @@ import {
   type WorkloadFacts,
   workloadFacts,
 } from "@flotilla/ambient";
-import { matchesLabels, type Workload, type WorkloadMembership } from "@flotilla/model";
+import { matchesLabels, type Service, type Workload, type WorkloadMembership } from "@flotilla/model";
 import { type SliceText, serviceText, sliceKeys } from "../row-index.ts";
+import { serviceIn } from "../scope/services.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 import { gatewayOfNetwork } from "./network-gateways.ts";
@@ -24,7 +25,7 @@ const workloadOfMesh = query<WorkloadFacts | undefined, string>(
     const workload = view.workload(uid);
     if (workload === undefined) return undefined;
     const memberOf = served(view, workload);
-    if (memberOf.length === 0 && workload.kind === "ServiceEntry") return undefined;
+    if (memberOf.length === 0 && isPartOfService(workload)) return undefined;
     const { waypoint } = view.read(workloadBinding, uid);
     const gateway = view.read(gatewayOfNetwork, workload.network);
     const inbound = ownWaypoint(view, uid)?.inbound;
@@ -79,13 +80,30 @@ export const farWorkloadsIn = query<ReadonlyMap<string, readonly FarWorkloads[]>
 
 const none: ReadonlyMap<string, readonly FarWorkloads[]> = new Map();
 
-/** Of the services of a ServiceEntry those that no other service of that name stands before. */
+/** Registries whose services declare their workloads, so that a workload without any of its services is none. */
+const registries: Readonly<Partial<Record<Workload["kind"], Service["registry"]>>> = {
+  ServiceEntry: "External",
+  ConsulInstance: "Consul",
+  FileEndpoint: "File",
+};
+
+function isPartOfService({ kind }: Workload): boolean {
+  return registries[kind] !== undefined;
+}
+
+/** Of the services that declare the workload those that no other service of that name stands before. */
 function served(view: View, { kind, name, memberOf = [] }: Workload): readonly WorkloadMembership[] {
-  if (kind !== "ServiceEntry") return memberOf;
+  const registry = registries[kind];
+  if (registry === undefined) return memberOf;
+  if (kind !== "ServiceEntry") return memberOf.filter((member) => registryOf(view, member) === registry);
   return memberOf.filter((member) => {
     const service = view.read(ambientService, serviceText.write(member));
     return service?.kind === "ServiceEntry" && service.name === name;
   });
+}
+
+function registryOf(view: View, { namespace, hostname }: WorkloadMembership): Service["registry"] | undefined {
+  return serviceIn(view, namespace, hostname)?.registry;
 }
 
 /** Each service stands in the row of one of its labels. */

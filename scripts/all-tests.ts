@@ -1,7 +1,8 @@
 /**
  * `npm test`: every check of the project, each a step with its own time limit. All steps run, a
  * failed one does not stop the others; the last line counts tests in a form CI reads. Steps that compute on one processor run two at
- * a time, and what they print is shown when they end; the others, which use all processors, run by themselves.
+ * a time, or one at a time in what the integration tests leave of the processors, and what they print is shown when they and those have ended.
+ * Steps that use all processors run by themselves.
  */
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -12,29 +13,32 @@ interface Step {
   readonly name: string;
   readonly command: readonly string[];
   readonly minutes: number;
-  /** Uses all processors, or changes files that others read. */
-  readonly isAlone?: boolean;
+  /**
+   * `alone`: uses all processors, or changes files that others read. `waiting`: begins alone, and as it waits for servers a part of the time,
+   * those of one processor that come after it run beside it, one at a time and at a low priority.
+   */
+  readonly runs?: "alone" | "waiting";
 }
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const steps: readonly Step[] = [
-  // The longest of those that run two at a time begin.
-  { name: "conformance", command: ["node", "test/conformance/src/main.ts", "--floors"], minutes: 15 },
+  // Steps that fail most often, that have to end within a time, and that build what tests would build otherwise.
   { name: "fuzz", command: ["node", "scripts/fuzz.ts", "--seconds", "15"], minutes: 3 },
   { name: "types", command: ["tsc", "--noEmit", "-p", "tsconfig.json"], minutes: 5 },
   { name: "types of the page", command: ["tsc", "--noEmit", "-p", "packages/console/tsconfig.json"], minutes: 5 },
   { name: "size of the page", command: ["node", "scripts/check-page-size.ts"], minutes: 2 },
-  { name: "lint", command: ["biome", "check", "--error-on-warnings", "."], minutes: 3 },
-  { name: "code", command: ["node", "scripts/check-code.ts"], minutes: 3 },
-  { name: "house", command: ["node", "scripts/house.ts"], minutes: 4 },
-  { name: "boundaries", command: ["node", "scripts/check-boundaries.ts"], minutes: 3 },
-  { name: "supply", command: ["node", "scripts/supply.ts"], minutes: 2 },
-  { name: "docs", command: ["node", "scripts/check-docs.ts"], minutes: 3 },
-  { name: "deployment files", command: ["node", "scripts/check-deployment.ts"], minutes: 2 },
-  { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10, isAlone: true },
-  { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15, isAlone: true },
-  { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40, isAlone: true },
-  { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35, isAlone: true },
+  { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10, runs: "alone" },
+  { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15, runs: "alone" },
+  { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40, runs: "alone" },
+  { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35, runs: "waiting" },
+  { name: "conformance", command: ["node", "test/conformance/src/main.ts", "--floors"], minutes: 30 },
+  { name: "lint", command: ["biome", "check", "--error-on-warnings", "."], minutes: 20 },
+  { name: "code", command: ["node", "scripts/check-code.ts"], minutes: 20 },
+  { name: "house", command: ["node", "scripts/house.ts"], minutes: 20 },
+  { name: "boundaries", command: ["node", "scripts/check-boundaries.ts"], minutes: 20 },
+  { name: "supply", command: ["node", "scripts/supply.ts"], minutes: 20 },
+  { name: "docs", command: ["node", "scripts/check-docs.ts"], minutes: 20 },
+  { name: "deployment files", command: ["node", "scripts/check-deployment.ts"], minutes: 20 },
 ];
 
 interface Outcome {
@@ -59,26 +63,29 @@ report(outcomes);
 async function runSteps(all: readonly Step[]): Promise<readonly Outcome[]> {
   const started: Promise<Outcome>[] = [];
   const open = new Set<Promise<Outcome>>();
+  let waiting: Promise<Outcome> | undefined;
   for (const step of all) {
-    while (open.size >= (step.isAlone === true ? 1 : 2)) await Promise.race(open);
-    const run = runStep(step);
+    while (open.size >= (step.runs === undefined ? 2 : 1)) await Promise.race(open);
+    const run = runStep(step, waiting);
+    if (step.runs === "waiting") waiting = run;
     started.push(run);
     open.add(run);
     void run.then(() => open.delete(run));
-    if (step.isAlone === true) await run;
+    if (step.runs === "alone") await run;
   }
   return Promise.all(started);
 }
 
-async function runStep({ name, command, minutes, isAlone = false }: Step): Promise<Outcome> {
+/** @param beside the step whose output is being shown, and which goes first */
+async function runStep({ name, command, minutes, runs }: Step, beside?: Promise<unknown>): Promise<Outcome> {
   const shown: (string | Buffer)[] = [];
   const show = (text: string | Buffer) => {
-    if (isAlone) process.stdout.write(text);
-    else shown.push(text);
+    if (runs === undefined) shown.push(text);
+    else process.stdout.write(text);
   };
   show(`\n=== ${name}\n`);
   const started = performance.now();
-  const [program = "", ...args] = command;
+  const [program = "", ...args] = beside === undefined ? command : ["nice", "-n", "10", ...command];
   const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -101,12 +108,15 @@ async function runStep({ name, command, minutes, isAlone = false }: Step): Promi
   });
   clearTimeout(timer);
   if (child.pid !== undefined) running.delete(child.pid);
-  for (const text of shown) process.stdout.write(text);
+  const seconds = (performance.now() - started) / 1000;
+  void (beside ?? Promise.resolve()).then(() => {
+    for (const text of shown) process.stdout.write(text);
+  });
   const counts = /^(\d+) passed, (\d+) failed/m.exec(output);
   const [passed, failed] =
     counts === null ? [code === 0 ? 1 : 0, code === 0 ? 0 : 1] : [Number(counts[1]), Number(counts[2])];
   const ok = code === 0;
-  return { name, ok, passed, failed: ok ? failed : Math.max(failed, 1), seconds: (performance.now() - started) / 1000 };
+  return { name, ok, passed, failed: ok ? failed : Math.max(failed, 1), seconds };
 }
 
 function endWith(signal: "SIGINT" | "SIGTERM" | "SIGHUP"): never {

@@ -112,8 +112,8 @@ describe("token review", () => {
   }
 
   const refusals: readonly (readonly [string, TokenReviewStatus | Error, RegExp])[] = [
-    ["not known", {}, /does not know/],
-    ["not authenticated", { authenticated: false }, /does not know/],
+    ["not known", {}, /did not authenticate/],
+    ["not authenticated", { authenticated: false }, /did not authenticate/],
     ["an error of the review", { ...status, error: "bad audience" }, /bad audience/],
     ["an API server that is away", new Error("connection refused"), /failed: connection refused/],
     [

@@ -63,7 +63,7 @@ export function pageAccess({ isOn, workDir, namespace, writers = [], review, log
       if (!isGuarded || request.headers["authorization"] === undefined) return guarded(request);
       const proven = await callerOfRequest(request, authenticator);
       if (proven !== undefined && isAllowed(proven)) return handler(request);
-      const error = proven === undefined ? "the token proves nobody" : `${proven.account} may not do this here`;
+      const error = proven === undefined ? "the token proves no identity" : `${proven.account} may not do this here`;
       return { status: proven === undefined ? 401 : 403, json: { error } };
     };
   };
@@ -72,7 +72,7 @@ export function pageAccess({ isOn, workDir, namespace, writers = [], review, log
     write: guard(true, ({ account }) => writers.includes(account)),
     caller: async (request) => {
       const proven = await callerOfRequest(request, authenticator);
-      if (proven === undefined) return { status: 401, json: { error: "the token proves nobody" } };
+      if (proven === undefined) return { status: 401, json: { error: "the token proves no identity" } };
       const { account } = proven;
       const mayWrite = writers.includes(account);
       if (mayWrite || isOwn(proven)) return { json: { account, mayWrite } };

@@ -103,8 +103,8 @@ async function review({ token, cluster, ask }: Question, options: TokenReviewOpt
 }
 
 function judge({ authenticated, error, user }: TokenReviewStatus, cluster: string, trustDomain: string): Verdict {
-  if (error !== undefined && error !== "") return refused(`the API server says: ${error}`);
-  if (authenticated !== true) return refused("the API server does not know the token");
+  if (error !== undefined && error !== "") return refused(`the API server answered: ${error}`);
+  if (authenticated !== true) return refused("the API server did not authenticate the token");
   if (!(user?.groups ?? []).includes("system:serviceaccounts")) return refused("the token is not of a service account");
   const account = parseServiceAccount(user?.username ?? "");
   if (account === undefined) return refused(`user ${JSON.stringify(user?.username)} is not a service account`);

@@ -44,7 +44,7 @@ async function attestWhenDue(options: AttestOptions, wakeup: Wakeup, stop: Abort
       agreedAtMs = nowMs();
     } catch (error) {
       if (stop.aborted || (error instanceof BusError && error.code === "BUS_CLOSED")) return;
-      log.error("stream cannot be compared with what was published", { error });
+      log.error("stream cannot be compared with the published values", { error });
     }
   }
 }

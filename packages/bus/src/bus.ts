@@ -121,7 +121,7 @@ export function whyReset(
   const reached = Math.max(from.position, from.mark?.sequence ?? 0);
   if (reached > now.last) return `position ${reached} lies after the stream's end, ${now.last}`;
   if (from.mark !== undefined && now.marked === "replaced")
-    return `message ${from.mark.sequence} was replaced while the servers were away, by which history is not known`;
+    return `message ${from.mark.sequence} was replaced while the servers were unreachable; the history that replaced it is not known`;
   if (from.mark !== undefined && now.marked !== "same" && now.marked !== from.mark.storedAtMs)
     return `message ${from.mark.sequence} is another one than was read: the stream was rewound and written on`;
   if (from.position < now.horizon)

@@ -22,7 +22,7 @@ export async function connectWithHealth(
   reportSetAside(setAside, { health, metrics });
   health.setCondition("bus", `waiting for ${options.url.replaceAll(/\/\/[^/,]*@/g, "//")}`);
   const bus = await connectBus({ ...options, setAside }, stop);
-  const report = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
+  const report = () => health.setCondition("bus", bus.state.connected ? undefined : `unreachable: ${bus.state.reason}`);
   bus.onState(report);
   report();
   closeWhereAway(bus, stop);
@@ -52,9 +52,9 @@ function reportSetAside(
 export function declareSetAsideMetrics(metrics: ConnectWithHealthOptions["metrics"], setAside: SetAside): void {
   metrics.gauge({
     name: "flotilla_values_set_aside",
-    help: "Values of the bus and the snapshot that are set aside now: malformed or not authenticated.",
+    help: "Values of the bus and the snapshot that are ignored now: malformed or not authenticated.",
     collect: (gauge) => gauge.set(setAside.list().length),
   });
-  const noted = metrics.counter({ name: "flotilla_values_set_aside_total", help: "Values set aside since the start." });
+  const noted = metrics.counter({ name: "flotilla_values_set_aside_total", help: "Values ignored since the start." });
   setAside.onNote(() => noted.add(1));
 }

@@ -25,7 +25,7 @@ describe("an attempt that is repeated", () => {
     assert.deepEqual([attempts, away()], [3, 1]);
     assert.deepEqual(
       lines.map(({ msg, reason }) => [msg, reason]),
-      [["nats is away, waiting for it", "refused 1"]],
+      [["nats unreachable, waiting for it", "refused 1"]],
     );
   });
 

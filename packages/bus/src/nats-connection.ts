@@ -45,7 +45,9 @@ export async function retryUntilAborted<T>(
       if (loggedAt === Number.NEGATIVE_INFINITY) onAway?.();
       if (performance.now() - loggedAt > logAgainMs) {
         loggedAt = performance.now();
-        log.warn(`${what} is away, waiting for it`, { reason: error instanceof Error ? error.message : String(error) });
+        log.warn(`${what} unreachable, waiting for it`, {
+          reason: error instanceof Error ? error.message : String(error),
+        });
       }
       await delay(retryMs, stop);
     }

@@ -129,7 +129,7 @@ export class NatsLink {
     try {
       await retryUntilAborted(() => this.look(), { what: "jetstream", log }, until);
     } catch (error) {
-      log.debug("away again before the stream answered", { error });
+      log.debug("unreachable again before the stream answered", { error });
       return;
     }
     this.#setState({ connected: true });

@@ -151,7 +151,7 @@ describe("poisoned values on NATS", () => {
       bus.setAside.list().map(({ place, count }) => [place, count]),
       [["reports/one", 1]],
     );
-    assert.match(bus.setAside.summary() ?? "", /^1 set aside: reports\/one \(/);
+    assert.match(bus.setAside.summary() ?? "", /^1 ignored: reports\/one \(/);
     await values.put("one", Buffer.from("3"));
     assert.equal(readValue(values, await values.get("one"), decode), 3);
     assert.equal(bus.setAside.summary(), undefined);

@@ -24,13 +24,13 @@ it("values are listed once a place with the last reason, until they are good aga
     { place: "b", reason: "x", sinceMs: 6, count: 1 },
   ]);
   assert.deepEqual([changes, notes, errors.length], [2, 3, 2]);
-  assert.equal(setAside.summary(), "2 set aside: a (no object), b (x)");
+  assert.equal(setAside.summary(), "2 ignored: a (no object), b (x)");
 
   setAside.heal("c");
   setAside.heal("a");
-  assert.deepEqual([changes, setAside.summary()], [3, "1 set aside: b (x)"]);
+  assert.deepEqual([changes, setAside.summary()], [3, "1 ignored: b (x)"]);
   for (const place of ["c", "d", "e"]) setAside.note(place, "y");
-  assert.equal(setAside.summary(), "4 set aside: b (x), c (y), d (y), and 1 more in the log");
+  assert.equal(setAside.summary(), "4 ignored: b (x), c (y), d (y), and 1 more in the log");
   setAside.clear();
   assert.deepEqual([setAside.list(), changes], [[], 7]);
 });

@@ -75,7 +75,7 @@ export class SetAside {
       .slice(0, namedInSummary)
       .map(({ place, reason }) => `${place} (${reason})`);
     const more = this.#values.size - named.length;
-    return `${this.#values.size} set aside: ${named.join(", ")}${more > 0 ? `, and ${more} more in the log` : ""}`;
+    return `${this.#values.size} ignored: ${named.join(", ")}${more > 0 ? `, and ${more} more in the log` : ""}`;
   }
 
   /** Called when the list changes. */

@@ -228,7 +228,7 @@ describe("the page", { skip: skipWithoutChromium }, () => {
     await signIn(page, server.url, token);
     await page.getByText("Control plane", { exact: true }).waitFor();
     server.setAvailable(false);
-    await page.getByText("Control plane away").waitFor();
+    await page.getByText("Control plane unreachable").waitFor();
     await page.getByText("config-controller gives no answer").waitFor();
     await page.getByText("The last known state is shown").waitFor();
     assert.equal(await page.getByText("xds-server-1").first().isVisible(), true);
@@ -239,6 +239,6 @@ describe("the page", { skip: skipWithoutChromium }, () => {
       .getByText((4182 + (mesh.generation - 4182)).toLocaleString("en"))
       .first()
       .waitFor();
-    assert.equal(await page.getByText("Control plane away").count(), 0);
+    assert.equal(await page.getByText("Control plane unreachable").count(), 0);
   });
 });

@@ -29,7 +29,7 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
   async put(item: T, stop?: AbortSignal): Promise<void> {
     while (!this.offer(item)) {
       stop?.throwIfAborted();
-      if (this.#state.is === "closed") throw new RuntimeError("QUEUE_CLOSED", "nobody reads this queue any more");
+      if (this.#state.is === "closed") throw new RuntimeError("QUEUE_CLOSED", "the reader of this queue has ended");
       const { promise, resolve } = Promise.withResolvers<void>();
       const onAbort = () => resolve();
       this.#writers.push(resolve);

@@ -57,7 +57,7 @@ describe("log writer", () => {
     await take();
     assert.deepEqual(taken, [
       "first\n",
-      '{"level":"warn","time":"1970-01-01T00:00:00.000Z","lines":5,"msg":"log lines dropped, as nobody took them"}\n',
+      '{"level":"warn","time":"1970-01-01T00:00:00.000Z","lines":5,"msg":"log lines dropped: the reader of the log is too slow"}\n',
     ]);
   });
 

@@ -120,7 +120,12 @@ export class LogWriter {
 
   #reportDropped(): void {
     const time = new Date(this.#nowMs()).toISOString();
-    const event = { level: "warn", time, lines: this.#dropped, msg: "log lines dropped, as nobody took them" };
+    const event = {
+      level: "warn",
+      time,
+      lines: this.#dropped,
+      msg: "log lines dropped: the reader of the log is too slow",
+    };
     this.#dropped = 0;
     this.#add(Buffer.from(`${JSON.stringify(event)}\n`));
   }

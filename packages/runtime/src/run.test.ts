@@ -71,7 +71,7 @@ describe("run until signal", { concurrency: true }, () => {
     assert.match(output, /"msg":"second signal, exiting without release"/);
   });
 
-  it("a failure of the host is reported with what to do", async () => {
+  it("a failure of the host is reported with remedies", async () => {
     const { exitCode, output, messages } = await runMain(
       `const { writeFileSync } = await import("node:fs"); writeFileSync("/dev/full", "x");`,
     );

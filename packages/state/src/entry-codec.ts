@@ -68,7 +68,7 @@ export function taggedEntry(tag: string, value: Uint8Array): Buffer {
 /** The content of an entry. @throws when it has no content, or one of another tag */
 export function readEntry(mac: Mac, key: string, stored: Buffer): Uint8Array {
   const value = unpackEntry(stored.subarray(tagBytes));
-  if (entryTag(mac, key, value) !== storedTag(stored)) throw new RangeError("its content is not what was written");
+  if (entryTag(mac, key, value) !== storedTag(stored)) throw new RangeError("its content differs from the written one");
   return value;
 }
 

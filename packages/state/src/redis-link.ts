@@ -83,7 +83,7 @@ export class RedisLink {
     try {
       if (this.#state.connected) await this.use(farewell);
     } catch (error) {
-      this.#options.log.debug("redis went away at the end", { error });
+      this.#options.log.debug("redis connection lost during shutdown", { error });
     }
     this.#redis.disconnect();
   }

@@ -73,16 +73,26 @@ describe("a store in Redis", () => {
   const setAbout = (field: string, text: string) => hash(keys.about).set(field, Buffer.from(text));
 
   const damages: readonly (readonly [name: string, damage: () => void, code: string, message: RegExp])[] = [
-    ["an entry is missing", () => hash(keys.entries).delete("a"), "STATE_DAMAGED", /not what its writer left/],
+    [
+      "an entry is missing",
+      () => hash(keys.entries).delete("a"),
+      "STATE_DAMAGED",
+      /differ from those that its writer left/,
+    ],
     [
       "another entry stands there",
       () => hash(keys.entries).set("c", hash(keys.entries).get("a") as Buffer),
       "STATE_DAMAGED",
-      /not what/,
+      /differ from/,
     ],
-    ["the position is another", () => setAbout("position", "21"), "STATE_DAMAGED", /not what its writer left/],
-    ["the epoch is another", () => setAbout("epoch", "f"), "STATE_DAMAGED", /not what its writer left/],
-    ["the mark is another", () => setAbout("mark", "20/2"), "STATE_DAMAGED", /not what its writer left/],
+    [
+      "the position is another",
+      () => setAbout("position", "21"),
+      "STATE_DAMAGED",
+      /differ from those that its writer left/,
+    ],
+    ["the epoch is another", () => setAbout("epoch", "f"), "STATE_DAMAGED", /differ from those that its writer left/],
+    ["the mark is another", () => setAbout("mark", "20/2"), "STATE_DAMAGED", /differ from those that its writer left/],
     ["the form is another", () => setAbout("format", "3"), "STATE_FORMAT", /has form 3, this version reads form \d/],
     [
       "the entries are a text",

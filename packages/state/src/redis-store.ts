@@ -74,7 +74,10 @@ class RedisStore implements SnapshotStore {
     checkFormat(about);
     const tags = await EntryTags.empty.with(storedTags(stored));
     if (snapshotSum(this.#mac, tags.digest, { position, epoch, mark }) !== about["checksum"])
-      throw new StateError("STATE_DAMAGED", "entries or position of the snapshot are not what its writer left");
+      throw new StateError(
+        "STATE_DAMAGED",
+        "entries or position of the snapshot differ from those that its writer left",
+      );
     if (!/^\d{1,15}$/.test(position))
       throw new StateError("STATE_DAMAGED", `the snapshot's position is "${position.slice(0, 40)}"`);
     const entries = new Map<string, Uint8Array>();

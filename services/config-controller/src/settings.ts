@@ -43,7 +43,7 @@ export const settings = {
     min: 0,
     max: 1_000_000,
     sentence:
-      "Most services that are kept for PILOT_ENABLE_ANALYSIS, about 6 kB each, to find hosts and ports that nobody has; in larger meshes, and with 0, these are not looked for.",
+      "Most services that are kept for PILOT_ENABLE_ANALYSIS, about 6 kB each, to find hosts and ports that no service has; in larger meshes, and with 0, these are not looked for.",
   }),
   statusWritesPerSecond: integer({
     env: "PILOT_STATUS_QPS",

@@ -40,7 +40,7 @@ export function declareMetrics(metrics: Metrics): RegistryMetrics {
     }),
     urgent: metrics.counter({
       name: "flotilla_registry_urgent_total",
-      help: "Groups of changes that take usable endpoints away.",
+      help: "Groups of changes that remove usable endpoints.",
     }),
     repaired: metrics.counter({
       name: "flotilla_registry_repaired_total",

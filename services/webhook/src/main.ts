@@ -51,7 +51,7 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
     ...{ settings, namespace, serviceAccount, port, names: issuedNames(settings), log: part("certificate") },
   });
   const mesh = new MeshState(join(settings.workDir, "webhook", "mesh.json"), part("mesh"));
-  if (!(await mesh.restore())) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
+  if (!(await mesh.restore())) health.setCondition("mesh", "no mesh configuration received yet: the defaults hold");
 
   const reviews = new MeshReviews(settings.analyzedObjects, part("analysis"));
   const injection = followInjection(service, metrics);

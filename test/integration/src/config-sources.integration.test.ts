@@ -95,14 +95,14 @@ describe("configuration of another control plane", () => {
 
   it("stays while the other one is away, over a restart of the reader too", async () => {
     await plane[Symbol.asyncDispose]();
-    const isAway = async () => JSON.stringify(await read("/debug/problems")).includes("is away");
+    const isAway = async () => JSON.stringify(await read("/debug/problems")).includes("unreachable");
     await until(isAway, soon("the loss to be reported"));
     assert.ok(await holds("api.example", "new.example"));
     await until(isReady, soon("readiness: what was reported before counts"));
 
     await second.end();
     second = startSecond(await freePorts(1));
-    const isSaid = async () => JSON.stringify(await read("/ready")).includes("is away");
+    const isSaid = async () => JSON.stringify(await read("/ready")).includes("unreachable");
     await until(isSaid, soon("readiness to report the source"));
     // A required source: who has not heard of it since the start is not ready, and takes nothing back.
     await until(async () => (await read("/ready"))["state"] === "ready", soon("what there is to be published"));

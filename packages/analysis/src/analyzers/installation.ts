@@ -18,7 +18,7 @@ const ownRegistries = ["External", "Kubernetes", "Mock"];
 /** The counterpart of istioctl's meshnetworks.MeshNetworksAnalyzer. */
 export const networkRegistries: Analyzer = {
   name: "network-registries",
-  summary: "networks of registries that nobody knows",
+  summary: "networks of unknown registries",
   messages: ["UnknownRegistry"],
   checks: ["MeshNetworks"],
   reads: ["Secret"],

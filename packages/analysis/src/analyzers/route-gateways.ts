@@ -69,7 +69,7 @@ function listenerHosts(gateway: MeshObject | undefined): readonly Hostname[] {
 /** The counterpart of istioctl's virtualservice.JWTClaimRouteAnalyzer. */
 export const claimRoutes: Analyzer = {
   name: "claim-routes",
-  summary: "routes by claims of tokens that nobody verifies",
+  summary: "routes by claims of unverified tokens",
   messages: ["JwtClaimWithoutAuthentication"],
   checks: ["VirtualService"],
   reads: ["Gateway", "MeshConfig", "Pod", "RequestAuthentication"],

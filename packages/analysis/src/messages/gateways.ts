@@ -26,7 +26,7 @@ export const gatewayMessages = {
     code: "IST0162",
     level: "Warning",
     template: "no Service of the workloads {selector} leads to port {port}",
-    description: "The gateway listens there, and no one reaches it through a Service.",
+    description: "The gateway listens there, but no Service leads to the port.",
   },
   IneffectiveSelector: {
     code: "IST0166",

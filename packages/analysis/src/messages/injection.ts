@@ -6,15 +6,15 @@ export const injectionMessages = {
     code: "IST0102",
     level: "Info",
     template:
-      "pods of namespace {namespace} get no sidecar: label it istio-injection=enabled, or istio-injection=disabled to say that it needs none",
+      "pods of namespace {namespace} get no sidecar: label it istio-injection=enabled, or istio-injection=disabled if it needs none",
     description:
-      "Neither a label for injection nor one for ambient mode says whether the namespace is part of the mesh.",
+      "The namespace has neither a label for injection nor one for ambient mode, so it is not known whether it is part of the mesh.",
   },
   PodMissingProxy: {
     code: "IST0103",
     level: "Warning",
     template: "pod {pod} has no sidecar although its namespace is injected: restart its workload",
-    description: "The pod was made before its namespace was labelled, or while the webhook was away.",
+    description: "The pod was made before its namespace was labelled, or while the webhook was unreachable.",
   },
   MisplacedAnnotation: {
     code: "IST0107",

@@ -7,7 +7,7 @@ export const ownMessages = {
     level: "Info",
     template: "no service has host {host}{suggestion}",
     description:
-      "The VirtualService is for calls within the mesh, and sidecars know no service of the name. Its routes are used for plain HTTP requests to port 80 at most, by callers that resolve the name themselves.",
+      "The VirtualService is for calls within the mesh, and no service visible to sidecars has the name. Its routes are used for plain HTTP requests to port 80 at most, by callers that resolve the name themselves.",
   },
   HostOfOtherNamespace: {
     code: "FLT0002",

@@ -24,14 +24,14 @@ export const policyMessages = {
     code: "IST0128",
     level: "Warning",
     template: "TLS mode {mode} for host {host} without caCertificates: any server certificate is accepted",
-    description: "The connection is encrypted, and nobody knows with whom.",
+    description: "The connection is encrypted, but the identity of the server is not verified.",
   },
   NoServerVerificationAtPort: {
     code: "IST0129",
     level: "Warning",
     template:
       "TLS mode {mode} for host {host} at port {port} without caCertificates: any server certificate is accepted",
-    description: "The connection is encrypted, and nobody knows with whom.",
+    description: "The connection is encrypted, but the identity of the server is not verified.",
   },
   TelemetryWithoutProvider: {
     code: "IST0157",

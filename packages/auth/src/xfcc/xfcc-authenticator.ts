@@ -62,7 +62,7 @@ function readElements(elements: readonly XfccElement[], authenticator: string): 
     const commonName = commonNameOf(subject ?? "");
     return [...uris, ...dns, ...(commonName === undefined ? [] : [commonName])];
   });
-  if (identities.length === 0) return refused("the header names nobody");
+  if (identities.length === 0) return refused("the header names no identity");
   // differs: a certificate is issued for the hop that the trusted gateway has verified itself, the last one. Elements before
   // it are only as good as what the hops before passed on, and a client can send the first of them.
   const principal = elements.at(-1)?.uris.find((uri) => uri.startsWith("spiffe://"));

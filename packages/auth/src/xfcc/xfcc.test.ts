@@ -18,7 +18,7 @@ const cases: readonly (readonly [string, string, readonly string[] | RegExp, str
   ["quotes hide separators", `Hash=h;Subject="CN=a,O=\\"x;y\\"";URI=${uri}`, [uri, "a"], uri],
   ["the first hop cannot name the last", `URI=${uri},Hash=h`, [uri]],
   ["keys in any case", `hash=h;uri=${uri}`, [uri], uri],
-  ["nobody", "Hash=h", /nobody/],
+  ["nobody", "Hash=h", /no identity/],
   ["no pair", "abc", /malformed/],
   ["an unknown key", `Hash=h;Foo=x;URI=${uri}`, /malformed/],
   ["an open quote", `Subject="CN=a;URI=${uri}`, /malformed/],

@@ -82,7 +82,7 @@ function checkReplica({ name, url, ready, detail = "" }: ReplicaFacts): CheckRes
   if (!ready) return failed(name, `not ready: ${detail}`, "the condition names what it waits for");
   return detail === ""
     ? ok(name, "ready")
-    : warning(name, `ready, with conditions: ${detail}`, "it serves; the condition names what is away");
+    : warning(name, `ready, with conditions: ${detail}`, "it serves; the condition names the unreachable server");
 }
 
 function checkVersions(replicas: readonly ReplicaFacts[], ownVersion: string): readonly CheckResult[] {

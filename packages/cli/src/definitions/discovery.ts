@@ -27,7 +27,7 @@ export const discovery = define({
   group: "Run a control plane:",
   summary: "start the control plane with the command line of istiod",
   details:
-    "Takes the flags of `pilot-discovery discovery` and istiod's environment variables, listens on istiod's ports on all addresses, and logs in JSON. Flags that it does not know are ignored with a warning that names the nearest, as pilot-discovery ignores them.",
+    "Takes the flags of `pilot-discovery discovery` and istiod's environment variables, listens on istiod's ports on all addresses, and logs in JSON. Unknown flags are ignored with a warning that names the nearest, as pilot-discovery ignores them.",
   operands: {},
   options: { ...flagOptions, workDir },
   unknownOptions: "warn",

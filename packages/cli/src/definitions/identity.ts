@@ -33,7 +33,7 @@ export const caRotate = define({
   },
   examples: [
     ["ca rotate", "start"],
-    ["ca rotate --without web.shop", "go on without a proxy that is away"],
+    ["ca rotate --without web.shop", "go on without an unreachable proxy"],
     ["ca rotate --without disconnected", "go on without all holders that have no connected proxy"],
   ],
 });

@@ -10,7 +10,12 @@ export const status = define({
   progress: "asking the services",
   group,
   summary: "show services, proxies, and objects that are refused or not yet in effect",
-  operands: { object: optional("KIND/NAME.NAMESPACE", "one object: where it is in effect, who refuses it and why") },
+  operands: {
+    object: optional(
+      "KIND/NAME.NAMESPACE",
+      "one object: the proxies where it is in effect, those that reject it, and why",
+    ),
+  },
   options: { ...output, ...connection },
   examples: [
     ["status", "the whole mesh"],
@@ -28,7 +33,7 @@ export const consoleCommand = define({
   group,
   summary: "print the address of the console, and open it in a browser",
   details:
-    "The console asks for a token of the caller, which the command prints how to get: it shows what the caller may see.",
+    "The console asks for a token of the caller, and the command prints how to get one: the token decides what the console shows.",
   operands: {},
   options: { printOnly: flag("--print-only", "do not open a browser"), workDir },
   examples: [
@@ -44,7 +49,7 @@ export const check = define({
   name: "check",
   progress: "checking this host and the services",
   group,
-  summary: "check this host and the control plane that runs, with what to do",
+  summary: "check this host and the control plane that runs, with remedies",
   details:
     "Node, open files, memory, the work directory; where a control plane runs its services, versions, clocks and certificates, else whether its ports are free. With --context the rights of its accounts in the cluster, with --kubeconfig alone those of its user, each missing one with the line of the manifest that grants it.",
   operands: {},
@@ -70,7 +75,7 @@ export const request = define({
   },
   options: { service: choice("--service <SERVICE>", "the service that is asked", askable), ...connection },
   examples: [
-    ["request GET /debug/syncz", "what every proxy has acknowledged"],
+    ["request GET /debug/syncz", "the versions that every proxy has acknowledged"],
     ["request GET / --service ca", "the pages of ca"],
   ],
 });
@@ -107,14 +112,14 @@ export const history = define({
   name: "history",
   progress: "reading the history",
   group,
-  summary: "list the generations of the configuration: what changed, when, by whom",
+  summary: "list the generations of the configuration: changes, times, authors",
   operands: { object: optional("KIND/NAME.NAMESPACE", "only generations that changed this object") },
   options: {
     limit: count("--limit <COUNT>", "how many generations", { least: 1, most: 10_000, initial: 50 }),
     ...output,
     ...connection,
   },
-  examples: [["history VirtualService/reviews.shop", "what happened to one object"]],
+  examples: [["history VirtualService/reviews.shop", "the history of one object"]],
 });
 
 export const explain = define({

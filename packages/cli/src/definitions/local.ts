@@ -58,6 +58,6 @@ export const demo = define({
   summary: "start the control plane with a sample mesh, real Envoys and requests through them",
   operands: {},
   options: { ...runOptions, once: flag("--once", "end after the checks") },
-  examples: [["demo --once", "show what the mesh does, then end"]],
+  examples: [["demo --once", "show the mesh at work, then end"]],
   exitCodes: { 0: "every check passed", 1: "a check failed" },
 });

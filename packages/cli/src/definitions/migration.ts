@@ -7,7 +7,7 @@ export const compare = define({
   name: "compare",
   progress: "comparing with istiod",
   group: "State of the mesh:",
-  summary: "show what an istiod and Flotilla send differently to the same proxies",
+  summary: "show the differences between the resources of an istiod and of Flotilla for the same proxies",
   details:
     "Takes the proxies that are connected to the istiod, asks both control planes as each of them and compares all resources field by field, in Envoy's names. It asks only: no object is written and no proxy notices. Sidecars are compared, proxies of other types are counted.",
   operands: {},

@@ -11,7 +11,7 @@ export const validate = define({
   group,
   summary: "check objects of files, with line and column of each mistake, without a control plane",
   details:
-    "The checks are those of the webhook and the API: schemas, and what fields mean. ConfigMaps with a MeshConfig are checked too; objects of other projects are left out.",
+    "The checks are those of the webhook and the API: schemas, and rules between fields. ConfigMaps with a MeshConfig are checked too; objects of other projects are left out.",
   operands: {},
   options: {
     file,
@@ -28,8 +28,7 @@ export const analyze = define({
   name: "analyze",
   progress: "analyzing",
   group,
-  summary:
-    "find what is wrong with a mesh as a whole: references that lead nowhere, objects that contradict each other",
+  summary: "find faults of a mesh as a whole: references that lead nowhere, objects that contradict each other",
   details:
     "Objects are those of files, of a cluster (--kube) or of a control plane (--server, or the one of --work-dir where no PATH is given); files come over the others. docs/messages.md has all messages.",
   operands: { paths: any("PATH", "files and directories with objects; - is the standard input") },

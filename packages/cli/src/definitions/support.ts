@@ -37,7 +37,7 @@ export const logs = define({
 export const top = define({
   name: "top",
   group,
-  summary: "show what each replica uses and does: CPU, memory, event loop, proxies, work a second",
+  summary: "show resource use and work of each replica: CPU, memory, event loop, proxies, work a second",
   details: "From two readings of /metrics, as far apart as --interval.",
   operands: {},
   options: {

@@ -36,7 +36,7 @@ export function parseNode({ id, cluster = "", metadata, locality, extensions }: 
     name === undefined ||
     dnsDomain === undefined
   ) {
-    throw new NodeError(`node id "${id}" has ${parts.length} parts, want type~ip~name.namespace~domain`);
+    throw new NodeError(`node id "${id}" has ${parts.length} parts, must be type~ip~name.namespace~domain`);
   }
   if (!proxyTypes.has(type)) throw new NodeError(`node id "${id}" has the unknown type "${type}"`);
   // It becomes part of names of several parts, a line each.

@@ -28,12 +28,12 @@ export function addressRange(text: string, family: 4 | 6): AddressRange {
   const number = cidr === undefined ? undefined : addressNumber(cidr.address);
   if (cidr === undefined || number === undefined || isIpv4(cidr.address) !== (family === 4)) {
     throw new RangeError(
-      `want a range of IPv${family} addresses such as ${family === 4 ? "240.240.0.0/16" : "2001:2::/48"}`,
+      `must be a range of IPv${family} addresses such as ${family === 4 ? "240.240.0.0/16" : "2001:2::/48"}`,
     );
   }
   const bits = (family === 4 ? 32 : 128) - cidr.length;
   const size = Math.min(2 ** bits, mostPlaces);
-  if (size < fewestPlaces) throw new RangeError(`want a range of at least ${fewestPlaces} addresses`);
+  if (size < fewestPlaces) throw new RangeError(`must be a range of at least ${fewestPlaces} addresses`);
   return { base: (number >> BigInt(bits)) << BigInt(bits), size };
 }
 

@@ -129,7 +129,7 @@ export function healthRefusal(
   entry: Config | undefined,
   rules: RegistrationRules,
 ): string | undefined {
-  if (entry === undefined) return "there is no such WorkloadEntry: what the machine says of its health says nothing";
+  if (entry === undefined) return "there is no such WorkloadEntry: the health that the machine reports has no effect";
   const { serviceAccount } = entry.spec as WorkloadEntrySpec;
   return identityRefusal(machine.key.namespace, machine.identities, serviceAccount, "the entry's", rules);
 }

@@ -119,7 +119,7 @@ const wrong: readonly (readonly [unknown, string])[] = [
     { ...plain, namespace: "n", adresses: ["10.0.0.1"] },
     "File/n/plain.example adresses: is not known; there are host, ports, namespace, addresses, location, resolution, labels, exportTo, endpoints",
   ],
-  [plain, "File/default/plain.example host: stands in the file already: the first holds"],
+  [plain, "File/default/plain.example host: is in the file already: the first holds"],
 ];
 
 for (const [value, says] of wrong) {

@@ -45,7 +45,7 @@ export class FileSide {
         if (text !== undefined && last !== undefined && !after.has(text)) after.set(text, last);
         problems.push({ object, ...finding });
       } else if (text !== undefined && after.has(text))
-        problems.push({ object, field: "host", reason: "stands in the file already: the first holds" });
+        problems.push({ object, field: "host", reason: "is in the file already: the first holds" });
       else if (text !== undefined) after.set(text, value as FileService);
     }
     this.#services = after;

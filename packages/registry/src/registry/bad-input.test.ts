@@ -42,12 +42,12 @@ const cases: readonly { readonly name: string; readonly inputs: readonly Registr
   {
     name: "a Service with an invalid port",
     inputs: [put(service("bad", { clusterIP: "10.0.0.2", ports: [{ name: "http", port: 70_000 }] }))],
-    says: "Service/n/bad spec.ports[0]: 70000 is no port: want 1 to 65535",
+    says: "Service/n/bad spec.ports[0]: 70000 is no port: must be 1 to 65535",
   },
   {
     name: "a ServiceEntry with an invalid port",
     inputs: [entry("bad", { ports: [{ ...http, number: 0 }] })],
-    says: "ServiceEntry/n/bad spec.ports[0]: 0 is no port: want 1 to 65535",
+    says: "ServiceEntry/n/bad spec.ports[0]: 0 is no port: must be 1 to 65535",
   },
   {
     name: "an EndpointSlice without its Service",

@@ -117,7 +117,7 @@ function findings(instances: readonly ConsulInstance[]): readonly Finding[] {
     return [
       ...(isValidPort({ port })
         ? []
-        : [{ id, field: "Service.Port", reason: `${port} is no port: want 1 to 65535; the instance is left out` }]),
+        : [{ id, field: "Service.Port", reason: `${port} is no port: must be 1 to 65535; the instance is left out` }]),
       ...(instanceAddress(instance) === ""
         ? [{ id, field: "Service.Address", reason: "is empty, and the node has none: the instance is left out" }]
         : []),
@@ -130,7 +130,7 @@ function findings(instances: readonly ConsulInstance[]): readonly Finding[] {
             {
               id,
               field: "Service.Meta[protocol]",
-              reason: `is "${said}" for port ${port}, which another instance says is "${before}": one of them holds`,
+              reason: `is "${said}" for port ${port}, while another instance declares "${before}": one of them holds`,
             },
           ]),
     ];

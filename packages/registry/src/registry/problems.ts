@@ -103,7 +103,7 @@ function importFindings({ spec }: Config): readonly Finding[] {
 
 function portFindings(ports: readonly number[]): readonly Finding[] {
   return ports.flatMap((port, index) =>
-    isValidPort({ port }) ? [] : [{ field: `spec.ports[${index}]`, reason: `${port} is no port: want 1 to 65535` }],
+    isValidPort({ port }) ? [] : [{ field: `spec.ports[${index}]`, reason: `${port} is no port: must be 1 to 65535` }],
   );
 }
 

@@ -167,7 +167,7 @@ test("each wrong object is reported and the rest goes on", () => {
   assert.deepEqual(
     one.problems().map(({ object, field, reason }) => `${object} ${field} ${reason}`),
     [
-      "Service/n/a spec.ports[0] 0 is no port: want 1 to 65535",
+      "Service/n/a spec.ports[0] 0 is no port: must be 1 to 65535",
       "EndpointSlice/n/x-1 metadata.labels there is no Service n/x",
       "Pod/n/p status.podIP is empty, and the pod is running",
       'ServiceEntry/n/e spec.addresses[0] "nonsense" is neither an address nor a range',

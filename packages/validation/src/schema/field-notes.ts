@@ -219,7 +219,7 @@ const notes: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     "spec.http.match.uri": [notEmpty, re2],
     "spec.http.mirrors.percentage": ["0 to 100"],
     "spec.http.redirect": ["redirectCode is 301, 302, 303, 307 or 308; prefixRewrite needs matches by prefix"],
-    "spec.http.retries.retryOn": ["Causes that Envoy knows, such as 5xx,reset,503"],
+    "spec.http.retries.retryOn": ["Causes that Envoy supports, such as 5xx,reset,503"],
     "spec.http.rewrite": ["uri excludes uriRegexRewrite"],
     "spec.http.route": ["Weights are shares of their sum; one of several must be above 0"],
     "spec.http.route.destination": ["host is a name, not *; subset a label of a DNS name"],

@@ -68,7 +68,7 @@ function formProblems(listener: Field): readonly Problem[] {
     ...refuseIf(
       !isPlain && isSet(tls) && mode === "Terminate" && !hasCertificate,
       field(tls, "certificateRefs"),
-      "is required to terminate TLS, unless options say how",
+      "is required to terminate TLS, unless options configure it",
     ),
   ];
 }

@@ -60,7 +60,7 @@ function curveProblems(mesh: Field): readonly Problem[] {
   return [
     ...refuseIf(texts(field(mesh, "meshMTLS"), "ecdhCurves").length > 0, forMesh, "is not supported between workloads"),
     ...defaults.flatMap((curve) =>
-      warnIf(!curves.includes(curve.value), curve, `${quoted(curve.value)} is no curve that Envoy knows`),
+      warnIf(!curves.includes(curve.value), curve, `${quoted(curve.value)} is no curve that Envoy supports`),
     ),
     ...repeated(defaults, textOf).flatMap((curve) => warnIf(true, curve, `${textOf(curve)} stands twice`)),
   ];

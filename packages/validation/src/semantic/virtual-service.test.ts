@@ -139,7 +139,7 @@ describeRules("networking.istio.io/v1", "VirtualService", [
     "commands are Envoy's",
     also({ headers: { request: { set: { a: "%REQ(x)%%% %START_TIME(%s)%" } } } }),
     also({ headers: { request: { set: { a: "%NOBODY%" } } } }),
-    /knows no command %NOBODY%/,
+    /supports no command %NOBODY%/,
   ],
   [
     "expressions are of RE2",

@@ -24,5 +24,5 @@ it("a bus that refuses connections holds the start up for less than one that say
   assert.equal(first, "known");
   assert.ok(performance.now() - begin >= 900, "a bus that is just starting gets a moment");
   await mesh.away;
-  assert.match(conditions.get("mesh") ?? "", /no mesh configuration heard yet/);
+  assert.match(conditions.get("mesh") ?? "", /no mesh configuration received yet/);
 });

@@ -54,7 +54,7 @@ export function followMesh(
     void delay(awayMs, signal).then(() => {
       if (!isConnected) away.resolve();
     });
-  if (!isRestored) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
+  if (!isRestored) health.setCondition("mesh", "no mesh configuration received yet: the defaults hold");
   const onHeard = (): void => {
     health.setCondition("mesh", undefined);
     heard.resolve();

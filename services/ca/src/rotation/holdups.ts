@@ -142,7 +142,10 @@ function replicasBehind(state: RotationState, { replicas, nowMs }: Evidence): re
   return replicas.flatMap(({ name, seenMs, applied }) => {
     if (nowMs - seenMs > silentMs)
       return [
-        { name, reason: `this replica of ca was heard last at ${isoTime(seenMs)}; it may go on with the old state` },
+        {
+          name,
+          reason: `the last report of this replica of ca was at ${isoTime(seenMs)}; it may go on with the old state`,
+        },
       ];
     return applied === wanted ? [] : [{ name, reason: "this replica of ca has not followed yet" }];
   });

@@ -226,7 +226,7 @@ export class Rotation {
 
   #reachable(): Shared {
     if (this.#shared?.bus.state.connected !== true)
-      throw new CaError("CA_ROTATION", "the bus is away, without which nothing is known of the others");
+      throw new CaError("CA_ROTATION", "the bus is unreachable, without which the state of the others is not known");
     return this.#shared;
   }
 

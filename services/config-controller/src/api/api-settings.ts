@@ -18,7 +18,7 @@ export const apiSettings = {
     env: "API_PORT",
     default: undefined,
     sentence:
-      "Port of the API for meshes without Kubernetes (HTTPS); without it there is none, and what was written over it is not read.",
+      "Port of the API for meshes without Kubernetes (HTTPS); without it there is none, and objects written over it are not read.",
   }),
   apiHost: text({ env: "API_HOST", default: "127.0.0.1", sentence: "Address of the API." }),
   apiWriters: list({

@@ -76,7 +76,7 @@ export async function openApiStore(
       return await orAborted(open(), stop);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      health.setCondition("api", `what was written over it cannot be read: ${reason}`);
+      health.setCondition("api", `objects written over it cannot be read: ${reason}`);
       throw error;
     }
   };

@@ -193,7 +193,7 @@ export class Ledger {
     const asUnseen = ({ key }: LedgerChange): LedgerChange => ({
       key,
       op: gone.has(key) ? "deleted" : "changed",
-      before: { withheld: "it changed while nobody kept the history" },
+      before: { withheld: "it changed while no replica recorded the history" },
     });
     const unknown = records.map((record) => ({ ...record, changes: record.changes.map(asUnseen) }));
     // Before what came while the history was not open yet.

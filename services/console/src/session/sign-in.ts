@@ -39,7 +39,7 @@ export async function callerOfToken(
       );
     throw new RequestRefused(
       "away",
-      "neither xds-server nor config-controller answers, so nobody can say whose token this is",
+      "neither xds-server nor config-controller answers, so the token cannot be verified",
     );
   }
   const mayWrite = writing?.isAnswered === true && writing.value.mayWrite;

@@ -94,7 +94,7 @@ describe("a real Consul", { skip: missing }, () => {
     await until(() => knows(7_001), soon("the service of the other datacenter"));
     proxy.away = "dc2";
     await write(two.url, "/v1/agent/service/register", service(7_002));
-    const isReported = () => followed.problems().some((problem) => problem.startsWith("Consul/dc2: away since"));
+    const isReported = () => followed.problems().some((problem) => problem.startsWith("Consul/dc2: unreachable since"));
     await until(isReported, soon("the datacenter to be reported as away"));
     await write(one.url, "/v1/agent/service/register", { Name: "near", ID: "near", Address: "10.1.0.1", Port: 7_003 });
     await until(() => knows(7_003), soon("the other datacenter to go on"));

@@ -119,7 +119,7 @@ describe("ServiceExports", () => {
       name: "a kind that is not served is named",
       error: new KubeError("KUBE_REFUSED", "not found", { status: 404 }),
       asked: 2,
-      reason: /^Service\/shop\/b: the API server knows no ServiceExports/,
+      reason: /^Service\/shop\/b: the API server serves no ServiceExports/,
     },
   ];
   for (const { name, error, asked, reason } of refusals)

@@ -110,7 +110,7 @@ export class ServiceExporter {
 }
 
 function notFound({ metadata: { name, namespace = "" } }: KubeObject, error: KubeError): string {
-  return `Service/${namespace}/${name}: the API server knows no ServiceExports, or the namespace is gone: ${error.message}`;
+  return `Service/${namespace}/${name}: the API server serves no ServiceExports, or the namespace is gone: ${error.message}`;
 }
 
 function textOf({ metadata: { name, namespace = "", uid = "" } }: KubeObject): string {

@@ -98,7 +98,10 @@ describe("WorkloadEntries of machines", () => {
     const byHand = { metadata: { labels: { app: "mine" } }, spec: { address: "10.9.9.9" } };
     const memory = createMemoryApi({ ...group, [`${entries}/db-1`]: byHand });
     const problems = await bringIntoLine(memory, { registered: [machine("db-1", "10.0.0.1")] }, () => false);
-    assert.match(problems.join(), /^WorkloadEntry\/vms\/db-1 is not written: .*somebody wrote one of that name/);
+    assert.match(
+      problems.join(),
+      /^WorkloadEntry\/vms\/db-1 is not written: .*an object of that name exists that was not registered/,
+    );
     assert.deepEqual(memory.writes, []);
   });
 

@@ -127,7 +127,8 @@ export class EntryWriter {
     if (listed === undefined || !saysTheSame(object, listed)) {
       const stored = await api.get<KubeObject>(entryPath(entry.key));
       if (stored === undefined) await api.create(entriesPath(namespace), object);
-      else if (!isRegistration(stored)) throw new KubeError("KUBE_CONFLICT", "somebody wrote one of that name");
+      else if (!isRegistration(stored))
+        throw new KubeError("KUBE_CONFLICT", "an object of that name exists that was not registered");
       else
         await api.replace(entryPath(entry.key), { ...object, metadata: { ...object.metadata, ...versionOf(stored) } });
     }

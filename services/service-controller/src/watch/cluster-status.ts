@@ -24,8 +24,8 @@ export interface Away {
 
 /** For the list of problems. @param isComplete it was read in full at least once */
 export function awayText({ sinceMs, reason }: Away, isComplete: boolean): string {
-  const kept = isComplete ? "what was known is kept" : "it was never read in full";
-  return `away since ${new Date(sinceMs).toISOString()}, ${kept}: ${reason}`;
+  const kept = isComplete ? "the last known state is kept" : "it was never read in full";
+  return `unreachable since ${new Date(sinceMs).toISOString()}, ${kept}: ${reason}`;
 }
 
 export interface ClusterCounters {

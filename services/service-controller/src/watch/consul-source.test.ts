@@ -90,7 +90,7 @@ test("an agent that is away, refuses or starts its indexes anew: the last state 
   assert.equal(problem?.object, "Consul/dc1");
   assert.match(
     problem?.reason ?? "",
-    /^away since \d{4}-.*, what was known is kept: \[CONSUL_REFUSED\].*No cluster leader/,
+    /^unreachable since \d{4}-.*, the last known state is kept: \[CONSUL_REFUSED\].*No cluster leader/,
   );
   assert.equal(followed.text(), "a: a1; b: b1");
   consul.set("a", undefined);

@@ -114,7 +114,7 @@ describe("a real Consul", { skip: missing }, () => {
       await followed.are("r1@dc1:9080 unhealthy 3, r2@dc1:9081 healthy 1");
       await consul.kill();
       await until(() => followed.source.problems().length > 0, { withinMs: 60_000, what: "a word that it is away" });
-      assert.match(followed.source.problems()[0]?.reason ?? "", /away since .*, what was known is kept/);
+      assert.match(followed.source.problems()[0]?.reason ?? "", /unreachable since .*, the last known state is kept/);
       assert.equal(followed.endpoints(), "r1@dc1:9080 unhealthy 3, r2@dc1:9081 healthy 1");
       consul = await startConsul({ env, directory, port });
       await write(url, "/v1/agent/service/deregister/r1", {});

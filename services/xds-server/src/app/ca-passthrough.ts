@@ -85,7 +85,7 @@ type AnswerNote = (error: ServiceError | null) => void;
 export function declareForwarded(metrics: Pick<Metrics, "counter">): Counter<"code"> {
   return metrics.counter({
     name: "flotilla_ca_requests_forwarded_total",
-    help: "Certificate requests passed on to ca, by what ca answered",
+    help: "Certificate requests passed on to ca, by the answer of ca",
     labels: ["code"],
   });
 }

@@ -20,7 +20,7 @@ export async function openSnapshot({ settings, health, log }: XdsService): Promi
   const seal = await readSeal(settings.sealKeyFile);
   const setAside = new SetAside({ log, nowMs: Date.now });
   const store = openStore({ url: settings.storeUrl, log, mac: seal?.mac, unreadable: setAside });
-  store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
+  store.onState((state) => health.setCondition("store", state.connected ? undefined : `unreachable: ${state.reason}`));
   return { seal, setAside, store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 

@@ -119,7 +119,7 @@ export function createDebug(options: DebugOptions): Debug {
 function positionPage(core: Core, position: () => number, latest: () => AppliedSet | undefined): DebugPage {
   return {
     path: "position",
-    help: "the place in the fleet's sequence of changes that is served, and what was applied last",
+    help: "the place in the fleet's sequence of changes that is served, and the change applied last",
     scope: "namespace",
     answer: () => ({ json: { position: position(), latest: latest(), graph: core.stats() } }),
   };

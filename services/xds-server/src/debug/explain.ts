@@ -55,7 +55,7 @@ const maxDifferences = 200;
 export function explainPage(sources: ExplainSources): DebugPage {
   return {
     path: "explain",
-    help: "why a resource is what it is: ?proxyID=name.namespace&type=cds|lds|rds|srds|eds|…&name=",
+    help: "the causes of a resource: ?proxyID=name.namespace&type=cds|lds|rds|srds|eds|…&name=",
     scope: "namespace",
     answer: (question) => {
       const [type, name] = [question.query.get("type"), question.query.get("name")];

@@ -73,7 +73,7 @@ export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources)
   });
   metrics.gauge({
     name: "pilot_k8s_proxies_with_no_service_targets",
-    help: "Connected sidecars and gateways before whose workload no service stands",
+    help: "Connected sidecars and gateways whose workload belongs to no service",
     labels: ["reason"],
     collect: (one) => one.set(withoutServices(), { reason: "no_matching_services" }),
   });

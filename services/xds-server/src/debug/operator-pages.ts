@@ -35,7 +35,7 @@ export function serveOperatorPages(
 /** `onlyNamespace` where the caller sees what is of its namespace; callers without a proof are refused even where pages ask for none. */
 async function callerPage(request: HttpRequest, rules: AccessRules, writers: readonly string[]): Promise<HttpReply> {
   const caller = await callerOfRequest(request, rules.authenticator);
-  if (caller === undefined) return refusal(401, "the token proves nobody");
+  if (caller === undefined) return refusal(401, "the token proves no identity");
   const { account, identities } = caller;
   const viewer = viewerOf(identities, rules);
   if ("refused" in viewer) return refusal(401, viewer.message);

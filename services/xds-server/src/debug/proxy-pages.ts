@@ -25,7 +25,7 @@ export function proxyPages(sources: ProxyPageSources): readonly DebugPage[] {
   return [
     {
       path: "syncz",
-      help: "what every proxy of the fleet was sent and has acknowledged; ?fleet=false: those connected here",
+      help: "versions that every proxy of the fleet was sent and has acknowledged; ?fleet=false: those connected here",
       scope: "namespace",
       answer: async ({ query, viewer }) => {
         const all = query.get("fleet") === "false" ? fleet.own() : await fleet.all();
@@ -34,7 +34,7 @@ export function proxyPages(sources: ProxyPageSources): readonly DebugPage[] {
     },
     {
       path: "adsz",
-      help: "the streams connected here and what they watch",
+      help: "the streams connected here and their subscriptions",
       scope: "namespace",
       answer: (question) => ({ json: clientsOf(seen(question), true) }),
     },
@@ -46,7 +46,7 @@ export function proxyPages(sources: ProxyPageSources): readonly DebugPage[] {
     },
     {
       path: "config_dump",
-      help: "what a proxy (?proxyID=name.namespace) gets, as Envoy's config_dump shows it; ?types=cds,lds,… for a part",
+      help: "resources of a proxy (?proxyID=name.namespace), as Envoy's config_dump shows it; ?types=cds,lds,… for a part",
       scope: "namespace",
       answer: (question) =>
         aboutProxy(sources, question, (stream) => ({

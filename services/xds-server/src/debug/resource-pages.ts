@@ -44,7 +44,7 @@ export function resourcePages(sources: ResourcePageSources): readonly DebugPage[
   });
   const { core, history } = sources;
   return [
-    page("proxy", "one proxy (?proxyID=): what it reports of itself, and how much it has of each type", (stream) => ({
+    page("proxy", "one proxy (?proxyID=): its node, and its number of resources of each type", (stream) => ({
       json: { ...describe(stream), resources: summaries(core, stream) },
     })),
     page(

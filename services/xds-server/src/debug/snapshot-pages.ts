@@ -46,7 +46,7 @@ export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[
     },
     {
       path: "push_status",
-      help: "conflicts and errors in what connected proxies get, by metric and object",
+      help: "conflicts and errors in the resources of connected proxies, by metric and object",
       scope: "mesh",
       answer: () => ({ json: byMetric([...core.findings(), ...unselected()]) }),
     },

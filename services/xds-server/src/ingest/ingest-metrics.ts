@@ -20,7 +20,7 @@ export function createIngestMetrics(metrics: Metrics): IngestMetrics {
     resyncs: metrics.counter({ name: "flotilla_resyncs_total", help: "Times the stream began anew" }),
     resumed: metrics.counter({
       name: "flotilla_stream_resumed_total",
-      help: "Times the stream was read again from where it was: deliveries were missing or the bus was away",
+      help: "Times the stream was read again from where it was: deliveries were missing or the bus was unreachable",
     }),
     repaired: metrics.counter({
       name: "flotilla_repairs_total",

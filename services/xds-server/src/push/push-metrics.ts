@@ -18,7 +18,7 @@ export function createPushMetrics(metrics: Metrics): PushMetrics {
   const queue = seconds("pilot_proxy_queue_time", "Time that a stream waits for its turn, in seconds");
   const triggers = metrics.counter({
     name: "pilot_push_triggers",
-    help: "Batches applied, by what was in them",
+    help: "Batches applied, by their kind of content",
     labels: ["type"],
   });
   return {

@@ -230,7 +230,7 @@ describe("ads server", () => {
     await server[Symbol.asyncDispose]();
     const error = (await until(() => client.ends[0], soon("the end"))) as { code: number; details: string };
     assert.equal(error.code, 14);
-    assert.match(error.details, /goes away/);
+    assert.match(error.details, /shuts down/);
     assert.equal(server.source.sessions, 0);
   });
 

@@ -43,7 +43,7 @@ describe("the streams of a server that stops", () => {
       order.slice(0, 5).every((index) => index >= 10) && order.slice(-5).every((index) => index < 10),
       `${order}`,
     );
-    assert.equal(ended[0]?.message, "this server goes away: connect to another one");
+    assert.equal(ended[0]?.message, "this server shuts down: connect to another one");
   });
 
   it("are ended once, also when some left or joined meanwhile", async () => {

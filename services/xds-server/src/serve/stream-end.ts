@@ -12,6 +12,6 @@ export const streamEnd = {
   internal: () => new GrpcError(status.INTERNAL, "internal error"),
   overLimit: (text: string) => new GrpcError(status.RESOURCE_EXHAUSTED, text),
   stuck: (ms: number) => new GrpcError(status.RESOURCE_EXHAUSTED, `the client took nothing for ${ms} ms`),
-  shutdown: () => new GrpcError(status.UNAVAILABLE, "this server goes away: connect to another one"),
+  shutdown: () => new GrpcError(status.UNAVAILABLE, "this server shuts down: connect to another one"),
   moved: () => new GrpcError(status.UNAVAILABLE, "this server sheds streams: connect again"),
 } as const;

@@ -74,7 +74,7 @@ interface FailureProps {
 
 const titles: Readonly<Record<Problem["kind"], string>> = {
   "signed-out": "Signed out",
-  away: "Control plane away",
+  away: "Control plane unreachable",
   missing: "Not found",
   refused: "Refused",
   failed: "Failed",

@@ -94,7 +94,7 @@ function RotationPanel({ rotation }: { readonly rotation: Rotation }): VNode {
       </dl>
       {holdups.length > 0 && (
         <Table
-          caption="What holds it up"
+          caption="Holdups"
           rows={holdups}
           keyOf={({ name, reason }) => `${name} ${reason}`}
           columns={[

@@ -102,7 +102,7 @@ function Drawing({ neighbourhood }: { readonly neighbourhood: Neighbourhood }): 
         <li class="gateway">gateway</li>
         <li class="workload">workload</li>
         <li class="external">outside of the mesh</li>
-        <li class="permissive">way with mTLS where it can be had</li>
+        <li class="permissive">way with mTLS where possible</li>
         <li class="plain">way without mTLS</li>
       </ul>
     </>

@@ -63,7 +63,7 @@ function Outcome({ state }: { readonly state: DraftState }): VNode {
     case "refused":
       return (
         <div class="notice bad">
-          <strong>{state.problem.kind === "away" ? "Control plane away" : "Refused"}</strong>
+          <strong>{state.problem.kind === "away" ? "Control plane unreachable" : "Refused"}</strong>
           <span>
             {state.problem.message}
             <CauseList causes={state.problem.causes} />
@@ -156,7 +156,7 @@ function Delete({ names }: { readonly names: PathNames }): VNode {
       </button>
       <dialog ref={dialog} aria-label="Delete the object">
         <h2>Delete {names["name"]}?</h2>
-        <p>Proxies lose what was made from it as soon as its deletion has reached them.</p>
+        <p>Proxies lose the resources made from it as soon as its deletion has reached them.</p>
         <form method="dialog" class="actions">
           <button type="button" class="danger" onClick={() => void remove()}>
             Delete

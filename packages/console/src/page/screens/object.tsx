@@ -56,7 +56,7 @@ function Summary({ detail }: { readonly detail: ObjectDetail }): VNode {
     <div class="summary">
       <State state={state} />
       <Arrived live={live} concerned={concerned} />
-      {!isPrecise && <span>all proxies are counted: whom it concerns is not known on every replica</span>}
+      {!isPrecise && <span>all proxies are counted: not every replica has recorded the proxies that it concerns</span>}
       <span>from {source}</span>
       {generation !== undefined && <span>generation {formatCount(generation)}</span>}
       {by !== undefined && by !== source && <span>by {by}</span>}

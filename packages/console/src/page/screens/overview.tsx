@@ -138,7 +138,9 @@ function FleetPanel({ overview }: { readonly overview: Overview }): VNode {
   return (
     <Panel title="Proxies">
       {total === 0 ? (
-        <Empty>{isKnown(overview, "xds-server") ? "No proxy is connected." : "Not known: xds-server is away."}</Empty>
+        <Empty>
+          {isKnown(overview, "xds-server") ? "No proxy is connected." : "Unknown: xds-server is unreachable."}
+        </Empty>
       ) : (
         <div class="shares">
           <Shares title="State" name="state" counts={byState} total={total} />
@@ -180,7 +182,7 @@ function Shares({ title, name, counts, total }: SharesProps): VNode {
   );
 }
 
-const configIsAway = "Not known: config-controller is away.";
+const configIsAway = "Unknown: config-controller is unreachable.";
 
 function RejectionPanel({ overview }: { readonly overview: Overview }): VNode {
   const { rejections, rejectionCount } = overview;
@@ -190,7 +192,7 @@ function RejectionPanel({ overview }: { readonly overview: Overview }): VNode {
       aside={rejectionCount > rejections.length && <a href="/rejections">all {rejectionCount}</a>}
     >
       <Table
-        caption="What proxies reject now"
+        caption="Current rejections"
         rows={rejections}
         keyOf={({ object, type }) => `${object} ${type}`}
         empty={isKnown(overview, "config-controller") ? "No proxy rejects anything." : configIsAway}
@@ -212,7 +214,7 @@ function ProblemPanel({ overview }: { readonly overview: Overview }): VNode {
   return (
     <Panel title="Problems" wide>
       <Table
-        caption="What an operator should look at"
+        caption="Problems that need attention"
         rows={overview.problems}
         keyOf={({ service, object, field, reason }) => `${service} ${object} ${field} ${reason}`}
         empty={isKnown(overview, "config-controller") ? "Nothing to look at." : configIsAway}

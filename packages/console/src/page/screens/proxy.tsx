@@ -121,7 +121,7 @@ function Facts({ detail: { labels, metadata } }: { readonly detail: ProxyDetail 
     <>
       <h2>Labels</h2>
       <Table caption="Labels" rows={rows(labels)} keyOf={({ name }) => name} columns={columns} empty="No labels." />
-      <h2>What the proxy reports of itself</h2>
+      <h2>Node metadata</h2>
       <Table
         caption="Metadata"
         rows={rows(metadata)}

@@ -29,7 +29,7 @@ export function SignIn(): VNode {
     <main class="sign-in">
       <form onSubmit={(event) => void submit(event)}>
         <h1>Flotilla</h1>
-        <p>{signedOutBecause.value || "The console shows a mesh to those who have a token of it."}</p>
+        <p>{signedOutBecause.value || "Sign in with a token of the mesh."}</p>
         <label for="token">Token</label>
         <input
           id="token"

@@ -88,7 +88,7 @@ export function headerValueProblems(value: Field): readonly Problem[] {
   if (text.replace(escapesAndCommands, "").includes("%"))
     return refuseIf(true, value, "a percent sign that begins no command is written %%");
   const unknown = [...text.matchAll(escapesAndCommands)].find(([, name]) => name !== undefined && !isCommand(name));
-  if (unknown !== undefined) return refuseIf(true, value, `Envoy knows no command %${unknown[1]}%`);
+  if (unknown !== undefined) return refuseIf(true, value, `Envoy supports no command %${unknown[1]}%`);
   return lineProblems(value);
 }
 

@@ -58,7 +58,11 @@ function cipherProblems(tls: Field): readonly Problem[] {
     (knownCipherSuites([suite]).length > 0 && !suite.includes("PSK"));
   return [
     ...suites.flatMap((suite) =>
-      warnIf(!isKnown(suite.value), suite, `${quoted(suite.value)} is no cipher suite that Envoy knows, and left out`),
+      warnIf(
+        !isKnown(suite.value),
+        suite,
+        `${quoted(suite.value)} is no cipher suite that Envoy supports, and left out`,
+      ),
     ),
     ...repeated(suites, textOf)
       .filter((suite) => isKnown(textOf(suite)))
@@ -84,7 +88,7 @@ function certificateProblems(tls: Field, mode: string): readonly Problem[] {
   const roots = field(tls, "caCertificates");
   const pairs = items(tls, "tlsCertificates");
   return [
-    ...refuseIf(mode !== "SIMPLE" && textOf(roots) === "", roots, `is required for mode ${mode}, to know clients by`),
+    ...refuseIf(mode !== "SIMPLE" && textOf(roots) === "", roots, `is required for mode ${mode}, to verify clients`),
     ...warnIf(pairs.length > maxCertificates, field(tls, "tlsCertificates"), `${maxCertificates} certificates count`),
     ...(pairs.length > 0 ? pairs : [tls]).flatMap((pair) =>
       ["serverCertificate", "privateKey"].flatMap((name) =>

@@ -102,7 +102,7 @@ export class KindFollowers {
     const known = this.#followers.get(name);
     if (known?.isFollowing === true) return [];
     if (this.#discoveredAtMs !== undefined) log.info("kind served", { kind: name });
-    const cannot = (reason: string) => `cannot be read, what is known stays: ${reason}`;
+    const cannot = (reason: string) => `cannot be read, the last known state stays: ${reason}`;
     const follower =
       known ??
       new KindFollower({

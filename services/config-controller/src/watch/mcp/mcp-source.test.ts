@@ -149,7 +149,7 @@ describe("configuration of another control plane", () => {
     const { port } = server;
     await server[Symbol.asyncDispose]();
     await until(() => source.state().away, { withinMs: 30_000, what: "the loss of the server" });
-    assert.match(problemsOf(source).join(), /is away/);
+    assert.match(problemsOf(source).join(), /unreachable/);
     server = await McpServer.start({ delta: "none", port });
     await using _ = server;
     server.set(entries, [entry("shop/b", "b.example")]);

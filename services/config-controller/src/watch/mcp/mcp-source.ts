@@ -114,7 +114,7 @@ class Mcp implements McpSource {
 
   problems(): readonly SourceProblem[] {
     const place = { file: "", line: 0, object: this.name };
-    const away = this.#away === undefined ? [] : [{ ...place, reason: `is away: ${this.#away.reason}` }];
+    const away = this.#away === undefined ? [] : [{ ...place, reason: `unreachable: ${this.#away.reason}` }];
     const silent = [...this.#kinds.silent].map((url) => ({
       ...place,
       field: url,
@@ -245,5 +245,5 @@ function conditionOf(
 ): SourceCondition | undefined {
   if (away === undefined) return isSynced ? undefined : { detail: "has not sent everything yet", blocks: isRequired };
   const isTooOld = maxAgeMs !== undefined && nowMs - away.sinceMs > maxAgeMs;
-  return { detail: `is away: ${away.reason}`, blocks: isRequired && (!isSynced || isTooOld) };
+  return { detail: `unreachable: ${away.reason}`, blocks: isRequired && (!isSynced || isTooOld) };
 }

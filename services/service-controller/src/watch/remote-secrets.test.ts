@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { KubeError } from "@flotilla/kube-api";
+import { createMemoryApi } from "@flotilla/kube-api/memory";
+import { until } from "@flotilla/runtime";
+import { RemoteSecrets } from "./remote-secrets.ts";
+
+const soon = (what: string) => ({ withinMs: 60_000, what });
+const secret = (name: string, data = "") => ({
+  ...{ apiVersion: "v1", kind: "Secret", data: { kubeconfig: data } },
+  metadata: { name, namespace: "mesh", labels: { "istio/multiCluster": "true" } },
+});
+const path = (name: string) => `/api/v1/namespaces/mesh/secrets/${name}`;
+
+it("Secrets of clusters are followed, each change with its event, and kept while the API server is away", async () => {
+  const memory = createMemoryApi({ [path("a")]: secret("a"), [path("b")]: secret("b") });
+  const events: string[] = [];
+  let changes = 0;
+  const secrets = new RemoteSecrets({
+    ...{ api: memory.api, namespace: "mesh", random: () => 0, onSecret: (event) => events.push(event) },
+    ...{ onChange: () => changes++, onState: () => undefined },
+  });
+  assert.deepEqual([secrets.isRead, secrets.all(), secrets.away], [false, [], undefined]);
+  const stop = new AbortController();
+  const following = secrets.follow(stop.signal);
+  await until(() => secrets.isRead, soon("the list"));
+  const names = () =>
+    secrets
+      .all()
+      .map(({ metadata }) => metadata.name)
+      .toSorted();
+  assert.deepEqual([names(), events, changes], [["a", "b"], ["add", "add"], 1]);
+  memory.put(path("a"), secret("a", "new"));
+  await until(() => events.length === 3, soon("the update"));
+  memory.put(path("c"), secret("c"));
+  await until(() => events.length === 4, soon("the new one"));
+  memory.remove(path("b"));
+  await until(() => events.length === 5, soon("the removal"));
+  assert.deepEqual(
+    [names(), events.slice(2)],
+    [
+      ["a", "c"],
+      ["update", "add", "delete"],
+    ],
+  );
+  assert.ok(changes >= 4);
+  stop.abort();
+  await following;
+});
+
+it("Secrets that cannot be read have the reason, and none is known", async () => {
+  const memory = createMemoryApi();
+  memory.refusal = () => new KubeError("KUBE_REFUSED", "secrets is forbidden");
+  const secrets = new RemoteSecrets({
+    api: memory.api,
+    namespace: "mesh",
+    random: () => 0,
+    onChange: () => undefined,
+    onState: () => undefined,
+  });
+  const stop = new AbortController();
+  const following = secrets.follow(stop.signal);
+  await until(() => secrets.away !== undefined, soon("the reason"));
+  assert.match(secrets.away ?? "", /secrets is forbidden/);
+  assert.equal(secrets.isRead, false);
+  stop.abort();
+  await following;
+});

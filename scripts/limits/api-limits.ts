@@ -79,7 +79,7 @@ export const apiLimits: readonly Limit[] = [
     ],
   },
   {
-    resource: "an object that is validated (15017, 15028, directories, the API server)",
+    resource: "an object that is validated (15017, 15028, directories, the API server, configSources)",
     bounds: [
       inFile("packages/validation/src/aside/validation-thread.ts", "maxInlineLength", "bytes on the main thread"),
       inFile("packages/validation/src/aside/validation-thread.ts", "maxWaitingLength", "bytes wait for the thread"),
@@ -88,6 +88,10 @@ export const apiLimits: readonly Limit[] = [
     effect:
       "larger ones are validated in a thread, others are answered meanwhile; beyond the bounds refused with the reason",
     tests: [
+      [
+        "services/config-controller/src/watch/mcp/mcp-source.test.ts",
+        "is validated in a thread where an object is large, and the main thread goes on",
+      ],
       [
         "packages/validation/src/aside/validation-thread.test.ts",
         "refuses an object while 64 MiB of others wait, and takes it once they are done",

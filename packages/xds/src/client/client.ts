@@ -3,7 +3,7 @@ import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { Form } from "../plan.ts";
 import type { ClientRequest } from "../request.ts";
 import { type ClientOptions, ClientState } from "./client-state.ts";
-import { type NameReader, readResponse, writeRequest } from "./response.ts";
+import { type ClientResponse, type NameReader, readResponse, writeRequest } from "./response.ts";
 
 export interface ClientStream {
   send(request: Uint8Array): void;
@@ -23,6 +23,8 @@ export interface XdsClientOptions extends ClientOptions {
   readonly backoffMs: (failures: number) => number;
   /** For messages whose name is not in their first field. */
   readonly nameOf?: NameReader;
+  /** Before a response is taken, which waits for it: work for `check` and `refusals` that is not done in one step. */
+  readonly prepare?: (response: ClientResponse) => Promise<void> | undefined;
   /** Before an answer: a server that sends what was refused again and again is slowed down so. */
   readonly holdAnswerMs?: (answer: ClientRequest) => number;
   readonly onConnection?: (event: "opened" | "ended", error?: unknown) => void;
@@ -66,7 +68,7 @@ export class XdsClient {
   }
 
   async #serve(stop: AbortSignal): Promise<unknown> {
-    const { transport, onConnection, nameOf } = this.#options;
+    const { transport, onConnection, nameOf, prepare } = this.#options;
     const ended = new AbortController();
     let stream: ClientStream | undefined;
     const close = () => stream?.close();
@@ -77,8 +79,14 @@ export class XdsClient {
       this.#isFirst = true;
       for (const request of this.state.connected()) this.#send(request);
       onConnection?.("opened");
-      for await (const bytes of stream.responses)
-        this.#answer(this.state.receive(readResponse(this.state.form, bytes, nameOf)), ended.signal);
+      for await (const bytes of stream.responses) {
+        const response = readResponse(this.state.form, bytes, nameOf);
+        const preparing = prepare?.(response);
+        if (preparing !== undefined) await preparing;
+        // The stream may have ended meanwhile: the next one is sent everything that is not taken.
+        if (stop.aborted) break;
+        this.#answer(this.state.receive(response), ended.signal);
+      }
       return undefined;
     } catch (error) {
       // The caller of `run` learns it by onConnection; a lost stream is no failure of the client.

@@ -1,6 +1,7 @@
 /** Maps requests to their answers, after the caller has proven the permission. */
 
 import { anything, type ConfigStore, StoreError } from "@flotilla/model";
+import { TimeSlice } from "@flotilla/runtime";
 import { parseDocumentAside } from "@flotilla/sources";
 import { type DurableStore, onBehalfOf } from "../store/durable/durable-store.ts";
 import type { Access } from "./access.ts";
@@ -158,10 +159,15 @@ function watchOptions({ durable, history }: RouterOptions, path: ResourcePath, q
 async function bodyOf({ body, contentType }: ApiRequest, whenEmpty?: unknown): Promise<unknown> {
   if (contentType === "application/vnd.kubernetes.protobuf")
     throw new ApiError(415, "UnsupportedMediaType", "objects are taken as JSON or YAML");
-  const text = new TextDecoder().decode(await body());
+  const bytes = await body();
+  // Megabytes take tens of milliseconds in each of these steps.
+  const timeSlice = new TimeSlice();
+  const text = new TextDecoder().decode(bytes);
   if (text === "" && whenEmpty !== undefined) return whenEmpty;
   const { value, reason } = contentType.endsWith("yaml") ? await yamlOf(text) : jsonOf(text);
+  if (timeSlice.isDue) await timeSlice.yield();
   const problem = reason ?? anything(value);
+  if (timeSlice.isDue) await timeSlice.yield();
   if (problem !== undefined) throw new ApiError(400, "BadRequest", `the body cannot be read: ${problem.trim()}`);
   return value;
 }

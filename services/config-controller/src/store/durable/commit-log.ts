@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { KeyValueEntry } from "@flotilla/bus";
 import { type Config, type ConfigKey, configKeyText, StoreError } from "@flotilla/model";
-import { delay, type Logger, Turns } from "@flotilla/runtime";
+import { delay, type Logger, TimeSlice, Turns } from "@flotilla/runtime";
 import type { ConfigTable } from "../config-table.ts";
 import { HeadValue, headKey } from "./head-value.ts";
 import type { ObjectJournal } from "./object-journal.ts";
@@ -203,7 +203,10 @@ export class CommitLog {
     const { nowMs, random } = this.#options;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       await this.#writeOut();
+      const timeSlice = new TimeSlice();
       const { puts, deletes } = edit();
+      // An object of megabytes was compared; packing it takes as long again.
+      if (timeSlice.isDue) await timeSlice.yield();
       if (puts.length === 0 && deletes.length === 0) return;
       const transaction = {
         version: this.#state.version + 1,
@@ -253,10 +256,12 @@ export class CommitLog {
   }
 
   async #applyTransaction(transaction: Transaction): Promise<void> {
+    const timeSlice = new TimeSlice();
     this.#state.apply(transaction);
     this.#unwritten = transaction;
     this.#head.id = transaction.id;
     for (const listener of this.#listeners) listener(transaction);
+    if (timeSlice.isDue) await timeSlice.yield();
     await this.#options.journal?.append(transaction, () => this.#whole());
   }
 

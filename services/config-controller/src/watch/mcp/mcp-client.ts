@@ -22,6 +22,8 @@ interface McpClientOptions extends Pick<ClientOptions, "onUpdate"> {
   readonly random: () => number;
   /** Names that are not taken, and why. State of the world: the response holds everything there is of its type. */
   readonly refusals: (response: ClientResponse, form: Form) => ReadonlyMap<string, string>;
+  /** Validates large objects of a response before `refusals` is called with it. */
+  readonly prepare?: (response: ClientResponse) => Promise<void> | undefined;
   /** Undefined: connected. */
   readonly onConnection: (failure: string | undefined) => void;
   /** How long a delta stream may stay without an answer. */
@@ -59,12 +61,28 @@ async function followAs(
   options: McpClientOptions,
   stop: AbortSignal,
 ): Promise<"stopped" | "speaks no delta"> {
-  const { transport, node, random, refusals, onConnection, onUpdate, typeUrls, deltaPatienceMs = 3_000 } = options;
+  const {
+    transport,
+    node,
+    random,
+    refusals,
+    prepare,
+    onConnection,
+    onUpdate,
+    typeUrls,
+    deltaPatienceMs = 3_000,
+  } = options;
   const giveUp = new AbortController();
   let isAnswered = false;
   let patience: NodeJS.Timeout | undefined;
   const client: XdsClient = new XdsClient({
     ...{ transport, node, form },
+    // The server speaks the form, however long its objects take to be validated.
+    prepare: (response) => {
+      isAnswered = true;
+      clearTimeout(patience);
+      return prepare?.(response);
+    },
     refusals: (response) => refusals(response, form),
     keepBytes: false,
     nameOf,

@@ -39,7 +39,7 @@ function follow(port: number, more: Partial<McpOptions> = {}): Following {
     absentMs: 200,
     ...more,
   });
-  const groups = source.groups(timeLimit(20_000, stop.signal).signal);
+  const groups = source.groups(timeLimit(90_000, stop.signal).signal);
   const iterator = groups[Symbol.asyncIterator]();
   return {
     source,
@@ -65,7 +65,48 @@ async function settle({ next }: Following): Promise<void> {
   assert.deepEqual(await next(), ["complete"]);
 }
 
+/** A VirtualService of about 150 kB of JSON. */
+function large(name: string): ServedObject {
+  const http = Array.from({ length: 1_000 }, (_, at) => ({
+    ...{ name: `route-${at}`, match: [{ uri: { exact: `/${at}` } }] },
+    route: [{ destination: { host: "a.example" } }],
+  }));
+  return { name, message: "istio.networking.v1alpha3.VirtualService", spec: { hosts: ["a.example"], http } };
+}
+
 describe("configuration of another control plane", () => {
+  it("is validated in a thread where an object is large, and the main thread goes on", async () => {
+    await using server = await McpServer.start({ delta: "spoken" });
+    const wrong = large("shop/wrong");
+    const spec = { ...(wrong.spec as object), hosts: ["a b"] };
+    server.set(services, [large("shop/good"), { ...wrong, spec }]);
+    const admission = configAdmission();
+    const aside: string[] = [];
+    let [turns, isPreparing] = [0, false];
+    const count = (): void => {
+      turns++;
+      if (isPreparing) setImmediate(count);
+    };
+    const prepare: typeof admission.prepare = (object) => {
+      const verdict = admission.prepare?.(object);
+      if (verdict === undefined) return undefined;
+      aside.push(object.metadata.name);
+      if (!isPreparing) setImmediate(count);
+      isPreparing = true;
+      return verdict.finally(() => {
+        isPreparing = false;
+      });
+    };
+    const check: typeof admission.check = (object) => {
+      assert.ok(turns > 10, `${turns} turns of the event loop before the verdict`);
+      return admission.check(object);
+    };
+    await using following = follow(server.port, { admission: { ...admission, prepare, check }, patienceMs: 60_000 });
+    assert.deepEqual(await following.next(), ["complete", "put VirtualService/shop/good"]);
+    assert.deepEqual(aside.sort(), ["good", "wrong"]);
+    assert.match(problemsOf(following.source).join("\n"), /VirtualService\/shop\/wrong spec\.hosts/);
+  });
+
   for (const delta of ["none", "spoken"] as const) {
     it(`is followed from a server that knows some kinds only, delta ${delta}`, async () => {
       await using server = await McpServer.start({ delta });

@@ -144,10 +144,12 @@ class Mcp implements McpSource {
     const { transport, node, random, document, deltaPatienceMs } = this.#options;
     const typeUrls = [...(document === undefined ? [] : [document.typeUrl]), ...this.#tables.keys()];
     const refusals = (response: ClientResponse, form: Form) => this.#read(response, form);
+    const prepare = ({ typeUrl, resources }: ClientResponse) => this.#tables.get(typeUrl)?.prepare(resources);
     const onUpdate = (update: ClientUpdate) => this.#handleUpdate(update);
     const onConnection = (failure: string | undefined) => this.#noteConnection(failure);
     const patience = deltaPatienceMs === undefined ? {} : { deltaPatienceMs };
-    return followServer({ transport, node, typeUrls, random, refusals, onUpdate, onConnection, ...patience }, stop);
+    const handlers = { refusals, prepare, onUpdate, onConnection };
+    return followServer({ transport, node, typeUrls, random, ...handlers, ...patience }, stop);
   }
 
   /** Takes what is good, and returns what is not: with it the server learns why. */

@@ -5,7 +5,7 @@ import type { ConfigChange, ConfigKey } from "@flotilla/model";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import type { ReceivedResource } from "@flotilla/xds/client";
 import { configPut } from "../config-source.ts";
-import { readResource } from "./read-resource.ts";
+import { type ReadResource, readResource } from "./read-resource.ts";
 
 export interface McpTableOptions {
   readonly kind: Kind;
@@ -21,9 +21,14 @@ interface Row {
   readonly problems: readonly SourceProblem[];
 }
 
+/** Smaller messages are no large objects, however much longer their JSON is. */
+const maxSmallBytes = 2_048;
+
 export class McpTable {
   readonly #options: McpTableOptions;
   readonly #rows = new Map<string, Row>();
+  /** Large objects that were validated aside, until they are put: their verdicts belong to these values. */
+  readonly #prepared = new Map<string, { readonly hash: string; readonly read: ReadResource }>();
 
   constructor(options: McpTableOptions) {
     this.#options = options;
@@ -37,9 +42,27 @@ export class McpTable {
     return [...this.#rows.values()].flatMap(({ problems }) => problems);
   }
 
+  /** Has large objects validated aside; undefined where there are none. */
+  prepare(resources: readonly ReceivedResource[]): Promise<void> | undefined {
+    const { kind, admission } = this.#options;
+    const preparing = resources.flatMap(({ name, bytes }) => {
+      if (bytes.length <= maxSmallBytes) return [];
+      const hash = hashOf(bytes);
+      if (this.#rows.get(name)?.hash === hash) return [];
+      const read = readResource(kind, bytes);
+      const verdict = "reason" in read ? undefined : admission.prepare?.(read.object);
+      if (verdict === undefined) return [];
+      this.#prepared.set(name, { hash, read });
+      return [verdict];
+    });
+    return preparing.length === 0 ? undefined : Promise.all(preparing).then(() => undefined);
+  }
+
   /** Returns the changes. Bytes that are the same as before are not decoded again. */
   put({ name, bytes }: ReceivedResource): readonly ConfigChange[] {
-    const hash = createHash("sha256").update(bytes).digest("base64");
+    const hash = hashOf(bytes);
+    const prepared = this.#prepared.get(name);
+    this.#prepared.delete(name);
     const before = this.#rows.get(name);
     if (before?.hash === hash) return [];
     const { kind, source, revision, admission } = this.#options;
@@ -49,7 +72,7 @@ export class McpTable {
       this.#rows.set(name, { hash, ...(before?.key && { key: before.key }), problems });
       return [];
     };
-    const read = readResource(kind, bytes);
+    const read = prepared?.hash === hash ? prepared.read : readResource(kind, bytes);
     if ("reason" in read) return refuse([read]);
     const findings = admission.check(read.object);
     if (findings.length > 0) return refuse(findings);
@@ -78,4 +101,8 @@ export class McpTable {
   retain(names: ReadonlySet<string>): readonly ConfigChange[] {
     return [...this.#rows.keys()].filter((name) => !names.has(name)).flatMap((name) => this.remove(name));
   }
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("base64");
 }

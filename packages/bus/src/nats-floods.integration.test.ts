@@ -130,6 +130,20 @@ describe("a service that was taken over", () => {
     assert.ok(found !== undefined);
   });
 
+  it("sends requests without end, and others are answered meanwhile", { timeout: 120_000 }, async () => {
+    let [asked, isOver] = [0, false];
+    const asking = Array.from({ length: 64 }, async () => {
+      for (; !isOver; asked++) await attacker.request("$JS.API.INFO", "", { timeout: 60_000 });
+    });
+    try {
+      for (let at = 0; at < 5; at++) await othersGoOn(`beside requests ${at}`);
+    } finally {
+      isOver = true;
+    }
+    await Promise.all(asking);
+    assert.ok(asked > 100, `${asked} requests`);
+  });
+
   it("is cut off at a message above the bound", async () => {
     const tooLarge = Buffer.alloc(8 * 1024 * 1024 + 1);
     assert.throws(() => attacker.publish("$KV.flotilla-machines.large", tooLarge), /MAX_PAYLOAD/);

@@ -45,7 +45,7 @@ interface Port {
   readonly ask: () => Promise<void>;
 }
 
-describe("floods by a caller with a good certificate", { timeout: 600_000 }, () => {
+describe("floods by a caller with a good certificate", { timeout: 400_000 }, () => {
   const workDir = mkdtempSync(join(tmpdir(), "flotilla-floods-"));
   const stop = new AbortController();
   const owned = new AsyncDisposableStack();

@@ -108,7 +108,8 @@ describe("a command that takes longer than a second", () => {
     const program = fileURLToPath(new URL("../../bin/flotilla.ts", import.meta.url));
     const command = [process.execPath, program, ...words()].join(" ");
     const onTerminal = async (env: NodeJS.ProcessEnv) => {
-      const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env;
+      // Node takes a terminal of an unknown CI for one without colours.
+      const { NO_COLOR: _, FORCE_COLOR: __, CI: ___, ...inherited } = process.env;
       const options = { env: { ...inherited, TERM: "xterm", ...env } };
       return (await promisify(execFile)("script", ["-qec", command, "/dev/null"], options)).stdout;
     };

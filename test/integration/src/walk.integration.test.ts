@@ -26,7 +26,7 @@ const beside: readonly RegExp[] = [
   /^services\/service-controller\/src\/publish\/progress\.ts$/,
   /^services\/[\w-]+\/src\/(?:main|app\/(?!change-flow|core|core-source|publishing|inputs)[\w-]+)\.ts$/,
   /^services\/service-controller\/src\/watch\/registered-workload-source\.ts$/,
-  /^services\/xds-server\/src\/serve\/(?:ads-server|deliveries|observers|debug-answers|connected-streams)\.ts$/,
+  /^services\/xds-server\/src\/serve\/(?:ads-server|arrivals|deliveries|observers|debug-answers|connected-streams)\.ts$/,
 ];
 
 /** They list what is refused, behind the change itself. */

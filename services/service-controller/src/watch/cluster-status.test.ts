@@ -17,8 +17,14 @@ const linesOf = (text: string, name: string) =>
 describe("the state of clusters", () => {
   it("is text for problems", () => {
     const away = { sinceMs: 0, reason: "no answer" };
-    assert.equal(awayText(away, true), "unreachable since 1970-01-01T00:00:00.000Z, the last known state is kept: no answer");
-    assert.equal(awayText(away, false), "unreachable since 1970-01-01T00:00:00.000Z, it was never read in full: no answer");
+    assert.equal(
+      awayText(away, true),
+      "unreachable since 1970-01-01T00:00:00.000Z, the last known state is kept: no answer",
+    );
+    assert.equal(
+      awayText(away, false),
+      "unreachable since 1970-01-01T00:00:00.000Z, it was never read in full: no answer",
+    );
   });
 
   it("is in the metrics as it is now, without clusters that are gone", async () => {

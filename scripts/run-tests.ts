@@ -3,7 +3,6 @@
  * failed, what was skipped and what passed only in a second run, each with the reason, and the files that took longest and computed most, and closes with
  * `N passed, N failed, N skipped`.
  */
-import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { findTestFiles, root } from "./tests/find-files.ts";
@@ -11,6 +10,7 @@ import { readLastRun, writeLastRun } from "./tests/last-run.ts";
 import { limits, rules, runPlanned, unitGroups } from "./tests/plan.ts";
 import { type FileOutcome, runTestGroup } from "./tests/run-file.ts";
 import { runFailedAgain, type SecondRuns } from "./tests/second-run.ts";
+import { bundleServices } from "./tests/test-bundle.ts";
 
 const [kind = "unit", ...names] = process.argv.slice(2);
 if (kind !== "unit" && kind !== "integration") {
@@ -36,13 +36,6 @@ writeLastRun(new Map(first.map(({ file, seconds }) => [relative(root, file), sec
 // Unit tests depend on no clock and no other process: what fails there is a defect at once.
 const again = kind === "integration" ? await runFailedAgain(first, (file) => run(relative(root, file))) : undefined;
 report(again ?? { outcomes: first, unsteady: [] });
-
-/** For a whole run, which starts services some hundred times: the bundle that images have, of the present sources. */
-function bundleServices(): string {
-  const directory = join(root, "node_modules/.cache/test-bundle");
-  execFileSync(process.execPath, [join(root, "scripts/bundle/image.ts"), directory], { stdio: "inherit" });
-  return directory;
-}
 
 async function runGroup(group: readonly string[]): Promise<readonly FileOutcome[]> {
   const paths = group.map((file) => join(root, file));

@@ -1,4 +1,4 @@
-/** Layer rules of docs/architecture/overview.md. Each message says what to use instead. */
+/** Layer rules of docs/architecture/overview.md. Each message names the replacement. */
 const pure = "^(packages/model|packages/ambient|packages/analysis/src|packages/gateway-api|packages/incremental|packages/registry|packages/validation/src/(?!aside)|packages/xds/src/(?!client))";
 
 const generate = "services/xds-server/src/generate";
@@ -22,7 +22,7 @@ module.exports = {
     },
     {
       name: "packages-below-services",
-      comment: "A package must not know a service; only packages/cli starts them.",
+      comment: "A package must not import a service; only packages/cli starts them.",
       severity: "error",
       from: { path: "^packages/", pathNot: "^packages/cli/" },
       to: { path: "^services/" },
@@ -43,7 +43,7 @@ module.exports = {
     },
     {
       name: "kubernetes-in-kube-api",
-      comment: "Only packages/kube-api knows the Kubernetes client: use its KubeApi and KubeConfig.",
+      comment: "Only packages/kube-api imports the Kubernetes client: use its KubeApi and KubeConfig.",
       severity: "error",
       from: { pathNot: "^packages/kube-api/" },
       to: { path: "node_modules/@kubernetes/client-node/" },
@@ -92,7 +92,7 @@ module.exports = {
     },
     {
       name: "stages-in-order",
-      comment: "A stage of xds-server knows earlier stages only; declare the type of what you need of a later one.",
+      comment: "A stage of xds-server imports earlier stages only; declare the type that you need of a later one.",
       severity: "error",
       from: { path: "^services/xds-server/src/(snapshot|generate)/" },
       to: { path: "^services/xds-server/src/(ingest|push|serve|debug)/" },
@@ -120,21 +120,21 @@ module.exports = {
     },
     {
       name: "select-below-proxy-types",
-      comment: "generate/select is shared by proxy types and knows none: pass what differs as a parameter.",
+      comment: "generate/select is shared by proxy types and imports none: pass what differs as a parameter.",
       severity: "error",
       from: { path: `^${generate}/select/`, pathNot: "\\.test\\.ts$" },
       to: { path: `^${generate}/`, pathNot: `^${generate}/(select|envoy|encode|patch)/` },
     },
     {
       name: "encode-alone",
-      comment: "generate/encode turns any message into shared bytes: it knows views, not what is generated.",
+      comment: "generate/encode turns any message into shared bytes: it depends on views, not on generators.",
       severity: "error",
       from: { path: `^${generate}/encode/`, pathNot: "\\.test\\.ts$" },
       to: { path: `^${generate}/`, pathNot: `^${generate}/encode/` },
     },
     {
       name: "proxy-types-apart",
-      comment: "One proxy type must not know another: what they share belongs in generate/select or generate/envoy.",
+      comment: "One proxy type must not import another: shared code belongs in generate/select or generate/envoy.",
       severity: "error",
       from: { path: `^${generate}/(?!envoy|select|encode|patch)([^/]+)/`, pathNot: "\\.test\\.ts$" },
       to: { path: `^${generate}/`, pathNot: `^${generate}/(envoy|select|encode|patch|$1)/` },
@@ -148,7 +148,7 @@ module.exports = {
     },
     {
       name: "page-in-browsers",
-      comment: "The page runs in browsers: it knows the contract and libraries of packages/console, no other package and no Node.",
+      comment: "The page runs in browsers: it imports the contract and libraries of packages/console, no other package and no Node.",
       severity: "error",
       from: { path: "^packages/console/src/page/", pathNot: "\\.test\\.ts$" },
       to: { pathNot: "^packages/console/(src/(page|contract)/|node_modules/)|^node_modules/\\.pnpm/(preact|@preact|uplot|sigma|graphology|events)" },

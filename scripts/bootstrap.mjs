@@ -32,7 +32,7 @@ const commands = {
 
 const [name, ...rest] = process.argv.slice(2);
 const command = commands[name];
-if (command === undefined) fail(`unknown command "${name}", know: ${Object.keys(commands).join(", ")}`);
+if (command === undefined) fail(`unknown command "${name}", commands are: ${Object.keys(commands).join(", ")}`);
 if (Number(process.versions.node.split(".")[0]) < 20)
   fail(`Node 20 or newer is needed to set up, this is ${process.version}`);
 

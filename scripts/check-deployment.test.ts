@@ -72,7 +72,7 @@ const cases: readonly {
     name: "a container with another's token",
     file: "docker-compose.yml",
     change: ["token-webhook:/var/run/secrets/tokens:ro", "token-xds-server:/var/run/secrets/tokens:ro"],
-    problem: /webhook sees the tokens token-xds-server/,
+    problem: /webhook mounts the tokens token-xds-server/,
   },
   {
     name: "a service that may write what all see",

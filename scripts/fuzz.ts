@@ -1,5 +1,5 @@
 /**
- * `pnpm fuzz [TARGET…] [--minutes N | --seconds N] [--inputs N] [--seed N] [--keep N]`: readers of what strangers send, on inputs made of
+ * `pnpm fuzz [TARGET…] [--minutes N | --seconds N] [--inputs N] [--seed N] [--keep N]`: parsers of untrusted input, on inputs made of
  * kept ones and of those that reached new code. An input that fails is kept in scripts/fuzz/corpus and named; so are, with `--keep`, as many that
  * reached new code. Two targets run side by side. Without options each has 100,000 inputs, and all together 5 minutes; `--seconds` and `--minutes`
  * are for all together too, `--minutes` without a bound on inputs. `npm test` gives them 15 seconds.

@@ -1,5 +1,5 @@
 /**
- * `pnpm house`: how large files and functions are, through how many files a change goes, what nobody uses and how many exports of the
+ * `pnpm house`: how large files and functions are, through how many files a change goes, how much is unused and how many exports of the
  * packages are documented, beside what is to be reached.
  * Fails where a figure is worse than its limit, which is what was reached last: a change may only better it.
  */

@@ -67,7 +67,7 @@ function pageText(): string {
     const refused = deny.length === 0 ? "" : `\nRefused of these: ${code(deny)}.\n`;
     const own = publish.filter((subject) => !subject.startsWith("$JS."));
     const writes = own.length === 0 ? "Publishes nothing." : `Publishes ${code(own)}.`;
-    return `### ${service}\n\n${writes}\n${refused}\nHears ${code(subscribe)}.\n`;
+    return `### ${service}\n\n${writes}\n${refused}\nSubscribes to ${code(subscribe)}.\n`;
   });
   const store = storeUsers.map((user) => {
     const onSentinel = storeRulesOf(user, "sentinel");
@@ -97,8 +97,8 @@ On FLOTILLA config-controller owns configuration objects, service-controller ser
 
 ## Users of NATS
 
-What is not named is refused. Of the API of JetStream each service has what it takes to create, read and, where it writes, configure the
-streams above; the webhook reads configuration and services only. Nobody may delete, purge, back up or restore a stream.
+Anything not named is refused. Of the API of JetStream each service may create, read and, where it writes, configure the
+streams above; the webhook reads configuration and services only. No user may delete, purge, back up or restore a stream.
 
 ${users.join("\n")}
 ## Users of Redis

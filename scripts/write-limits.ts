@@ -12,7 +12,7 @@ const file = "docs/security/limits.md";
 const path = join(root, file);
 if (!process.argv.includes("--check")) writeFileSync(path, page());
 else if (readFileSync(path, "utf8") !== page()) {
-  process.stdout.write(`${file} is not what settings and constants say: run node scripts/write-limits.ts\n`);
+  process.stdout.write(`${file} differs from settings and constants: run node scripts/write-limits.ts\n`);
   process.exitCode = 1;
 }
 

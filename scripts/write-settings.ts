@@ -18,7 +18,7 @@ for (const [file, text] of files) {
   const path = join(root, file);
   if (!process.argv.includes("--check")) writeFileSync(path, text);
   else if (readFileSync(path, "utf8") !== text) {
-    process.stdout.write(`${file} is not what the settings tables say: run pnpm settings\n`);
+    process.stdout.write(`${file} differs from the settings tables: run pnpm settings\n`);
     process.exitCode = 1;
   }
 }

@@ -54,7 +54,10 @@ export function checkComposeSecrets({ services }: Compose, check: Check): void {
     const own = args.includes("certificate") ? name.replace(/-certificate$/, "") : name;
     const expected = proves || args.includes("certificate") ? [`token-${own}`] : [];
     if (name !== "issuer")
-      check(tokens.join() === expected.join(), `${file}: ${name} sees the tokens ${tokens.join(", ") || "of nobody"}`);
+      check(
+        tokens.join() === expected.join(),
+        `${file}: ${name} mounts the tokens ${tokens.join(", ") || "of no service"}`,
+      );
     for (const [source, target = "", mode = ""] of mounts)
       if (source === "state" && name !== "ca" && !(name === "issuer" && target.startsWith("/volumes/")))
         check(mode === "ro", `${file}: ${name} may write what all see`);

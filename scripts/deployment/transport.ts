@@ -118,7 +118,7 @@ export function checkComposeTransport({ services, networks }: Compose, options: 
       ({ command = [] }) => optionOf(command, "service-account") === `flotilla-${server.name}`,
     );
     const keeper = keepers.find(({ command = [] }) => !command.includes("--once"));
-    check(keeper !== undefined, `${file}: nobody renews the certificate of ${server.name}`);
+    check(keeper !== undefined, `${file}: no container renews the certificate of ${server.name}`);
     const args = keeper?.command ?? [];
     // Containers share files, not processes: the script around NATS sends it the signal.
     if (server.name === "nats")
@@ -126,7 +126,7 @@ export function checkComposeTransport({ services, networks }: Compose, options: 
     const reloadedBy = server.name === "nats" ? "script" : "command";
     checkCertificate(file, server, { args, host, reloadedBy }, options);
     const served = URL.parse(optionOf(args, "served-by") ?? "");
-    check(served?.hostname === host, `${file}: nobody looks whether ${server.name} presents its certificate`);
+    check(served?.hostname === host, `${file}: no health check compares the certificate that ${server.name} presents`);
     const [condition, renewBy] = (keeper?.healthcheck?.test ?? []).slice(-2);
     const isShown = condition === "until" && optionOf(args, "renew-by-file") === renewBy;
     check(isShown, `${file}: a certificate of ${server.name} that is not renewed makes nothing unhealthy`);

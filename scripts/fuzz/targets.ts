@@ -1,4 +1,4 @@
-/** Readers of what strangers, proxies, the bus and the store send: each with kept inputs, words of its format and the errors it promises. */
+/** Parsers of input from unauthenticated clients, proxies, the bus and the store: each with kept inputs, words of its format and the errors it promises. */
 
 import { parseXfcc } from "../../packages/auth/src/xfcc/xfcc-header.ts";
 import { contentOf } from "../../packages/bus/src/envelope.ts";

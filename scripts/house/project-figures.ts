@@ -1,4 +1,4 @@
-/** Figures of the project as a whole: what nobody uses, as knip finds it by knip.json, and the files of docs/architecture/walk.md. */
+/** Figures of the project as a whole: unused code, as knip finds it by knip.json, and the files of docs/architecture/walk.md. */
 import { spawnSync } from "node:child_process";
 
 /** Entry of one file in knip's JSON; each list has the unused names of its kind. */

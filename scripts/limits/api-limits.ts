@@ -36,7 +36,7 @@ export const apiLimits: readonly Limit[] = [
     tests: [
       [
         "services/config-controller/src/api/https-server.test.ts",
-        "that are silent keep nobody out, and cost no caller its answer",
+        "that are silent keep no caller out, and cost none its answer",
       ],
     ],
   },

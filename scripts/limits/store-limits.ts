@@ -50,13 +50,13 @@ export const storeLimits: readonly Limit[] = [
     ],
   },
   {
-    resource: "log lines that nobody takes",
+    resource: "log lines without a reader",
     bounds: [inFile("packages/runtime/src/log-writer.ts", "maxWaitingBytes", "bytes wait")],
     effect: "the next are dropped and counted",
     tests: [
       [
         "packages/runtime/src/log-writer.test.ts",
-        "drops what finds no room while nobody takes anything, and reports the number afterwards",
+        "drops lines that find no room while no reader takes any, and reports the number afterwards",
       ],
     ],
   },

@@ -10,7 +10,9 @@ export const xdsLimits: readonly Limit[] = [
     resource: "new streams of xDS a second",
     bounds: [ofXds("PILOT_MAX_REQUESTS_PER_SECOND")],
     effect: "RESOURCE_EXHAUSTED; callers without a proof have a budget of their own",
-    tests: [[badClients, "one that opens 5,000 streams is served what the pace allows, and delays nobody"]],
+    tests: [
+      [badClients, "one that opens 5,000 streams is served at the pace of the limit, and delays no other client"],
+    ],
   },
   {
     resource: "streams of one connection",

@@ -23,7 +23,7 @@ export function parseExcuses(text: string): readonly Excuse[] {
     if (typeof file !== "string" || typeof before !== "string" || typeof after !== "string")
       throw new TypeError(`excuse ${at + 1}: file, before and after are texts`);
     if (typeof reason !== "string" || reason.length < shortestReason)
-      throw new TypeError(`excuse ${at + 1} (${file}): the reason says why the change makes no difference`);
+      throw new TypeError(`excuse ${at + 1} (${file}): the reason must state why the change makes no difference`);
     return { file, before, after, reason };
   });
 }

@@ -39,7 +39,7 @@ function unpacked() {
   return directory;
 }
 
-/** Code is run from there: nobody else may have put it there. */
+/** Code is run from there: no other user may have put it there. */
 function checkOwner(directory) {
   const { uid, mode } = lstatSync(directory);
   if (process.getuid === undefined) return;

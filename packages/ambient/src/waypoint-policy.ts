@@ -1,4 +1,4 @@
-/** The policy that makes callers go through a waypoint: it allows the waypoint's own identities and nobody else. */
+/** The policy that makes callers go through a waypoint: it allows the waypoint's own identities alone. */
 import { Action, Scope } from "@flotilla/proto/istio/security/authorization_pb";
 import type { AuthorizationInit } from "./authorization.ts";
 
@@ -20,7 +20,7 @@ export function waypointOfPolicy({ namespace, name }: WaypointName): WaypointNam
   return name.startsWith(start) ? { namespace, name: name.slice(start.length) } : undefined;
 }
 
-/** Undefined without identities: it would allow nobody. */
+/** Undefined without identities: it would allow no caller. */
 export function waypointPolicy(waypoint: WaypointName, principals: readonly string[]): AuthorizationInit | undefined {
   if (principals.length === 0) return undefined;
   return {

@@ -102,7 +102,7 @@ export interface Proven {
   readonly identities: readonly string[];
 }
 
-/** By the token of the `authorization` header; undefined when it proves nobody. */
+/** By the token of the `authorization` header; undefined when it proves no identity. */
 export async function callerOfRequest(
   { headers, remoteAddress }: Pick<HttpRequest, "headers" | "remoteAddress">,
   authenticator: Authenticator,

@@ -40,7 +40,7 @@ const wrongLastSequence: readonly (number | undefined)[] = [10_071, 10_164];
 /** How long a request waits for a new leader of its bucket, which takes 4 to 9 s after a crash. */
 const electionMs = 15_000;
 const electionRetryMs = 100;
-/** Nobody received the request: the bucket is gone, or has no leader. After a time-out it may have been done. */
+/** No server received the request: the bucket is gone, or has no leader. After a time-out it may have been done. */
 const notReceived: readonly string[] = ["404", ErrorCode.NoResponders];
 /** For what may be done twice. */
 const unanswered: readonly string[] = [...notReceived, ErrorCode.Timeout];

@@ -68,7 +68,7 @@ function credentialsIn(file: string): Authenticator {
 
 /**
  * Named as in a Secret of type kubernetes.io/tls, and as `flotilla certificate` writes them. Read anew for each connection, and at
- * once: while the client library waits for a file nobody listens to the socket, whose loss then ends the process.
+ * once: while the client library waits for a file the socket has no listener, whose loss then ends the process.
  */
 function tlsOf({ directory, root }: { readonly directory: string | undefined; readonly root: string | undefined }) {
   const text = (file: string): string => readFileSync(file, "utf8");

@@ -79,7 +79,7 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
   } finally {
     clearInterval(watchdog);
     stop.removeEventListener("abort", end);
-    // The server removes a consumer that nobody listens to.
+    // The server removes a consumer without a listener.
     if (!connection.isClosed()) end();
   }
 }

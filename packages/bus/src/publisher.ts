@@ -62,7 +62,7 @@ export interface Publisher {
    * others between, and no value that the stream already holds is kept.
    */
   synchronize(state: Iterable<Change>, options?: PublishOptions & Kept): Promise<number>;
-  /** Deletes what this publisher published of keys that nobody has any more. Resolves to the number of deletes. */
+  /** Deletes what this publisher published of keys that no source has any more. Resolves to the number of deletes. */
   prune(isThere: (key: Change["key"]) => boolean): Promise<number>;
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
   publish(changes: readonly Change[], options?: PublishOptions): Promise<number>;

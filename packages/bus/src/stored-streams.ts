@@ -136,7 +136,7 @@ const maxLeaseBytes = 1024 * 1024;
 /** A replica has one to three of the one stream, and one of a bucket. */
 const maxStreamConsumers = 512;
 const maxBucketConsumers = 256;
-/** A consumer that nobody listens to is gone after this, whatever its creator asked for, in milliseconds. */
+/** A consumer without a listener is removed after this, whatever its creator asked for, in milliseconds. */
 export const maxIdleConsumerMs = 30_000;
 
 /** `truth` and `copy` grow with the mesh and have no bound but the disk. Streams of other names have that of the disk, too. */

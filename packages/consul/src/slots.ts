@@ -1,6 +1,6 @@
 /**
  * A bounded number of concurrent operations; the longest waiting comes next. An operation without a slot can ask blocking queries that only
- * wait for news to give theirs up.
+ * wait for changes to release theirs.
  */
 export class Slots {
   #free: number;

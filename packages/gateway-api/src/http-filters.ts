@@ -68,7 +68,7 @@ function byName(values: readonly NamedValue[]): Record<string, string> {
   return Object.fromEntries(values.toReversed().map(({ name, value = "" }) => [name.toLowerCase(), value]));
 }
 
-/** Mirrors to what does not exist are left out: nobody would notice their failure. */
+/** Mirrors to backends that do not exist are left out: their failure would go unnoticed. */
 function mirrorOf({ requestMirror }: RouteFilter, context: RouteContext): readonly HTTPMirrorPolicy[] {
   const { backendRef, percent, fraction } = requestMirror ?? {};
   if (backendRef === undefined || backendProblem(backendRef) !== undefined) return [];

@@ -203,7 +203,7 @@ function serverOf(
   tls: ServerTLSSettings | undefined,
 ): Server {
   const host = hostname === "" ? "*" : hostname;
-  // `~` is no namespace: the listener serves nobody.
+  // `~` is no namespace: the listener serves no route.
   const homes = namespaces.length === 0 ? ["~"] : namespaces;
   return create(ServerSchema, {
     port: { name: "default", number: port, protocol },

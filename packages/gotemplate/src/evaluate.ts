@@ -115,7 +115,7 @@ function call(context: Context, operand: Operand, name: string, values: readonly
   return result;
 }
 
-/** Whatever a function throws gets the place of its call. */
+/** An error of a function gets the place of its call. */
 function guarded(context: Context, { line, source }: Operand, action: () => unknown): unknown {
   try {
     return action();

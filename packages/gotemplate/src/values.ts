@@ -10,7 +10,7 @@ export interface Struct {
 }
 
 /**
- * The zero value of a type nobody wrote down: false, equal to "", 0 and false, printed as nothing, empty in a range, and
+ * The zero value of an undeclared type: false, equal to "", 0 and false, printed as nothing, empty in a range, and
  * any field of it is zero again.
  */
 export const zero: unique symbol = Symbol("zero");

@@ -1,5 +1,5 @@
 /**
- * The cells that there are, what depends on what, and when a cell is dropped: as soon as nobody watches or uses it.
+ * All cells, their dependencies, and their removal: a cell is dropped as soon as it has neither watchers nor readers.
  * All results of one query and argument, found by the answers of the subject. * A computation is deterministic: as long as two subjects
  * have answered alike, they are asked the same next question. So the questions form a decision tree, whose leaves are the shared
  * results. Only questions that were answered differently are nodes of it; a leaf is checked against all of its own.
@@ -20,7 +20,7 @@ import { WatchedAbove } from "./reach.ts";
 
 /** One for all, as most cells have found nothing and some ask nothing. */
 const none: readonly never[] = [];
-const nobody: ReadonlySet<object> = new Set();
+const noWatchers: ReadonlySet<object> = new Set();
 
 export class CellStore<Subject> {
   readonly #inputs = new Map<string, InputCell>();
@@ -141,7 +141,7 @@ export class CellStore<Subject> {
   /** See `Graph.watchedFrom`. */
   watchedFrom(key: string): ReadonlySet<object> | undefined {
     const cell = this.#inputs.get(key);
-    return cell === undefined ? nobody : this.#watchedAbove.of(cell);
+    return cell === undefined ? noWatchers : this.#watchedAbove.of(cell);
   }
 
   #release(dep: AnyCell<Subject>, dependent: QueryCell<Subject>): void {

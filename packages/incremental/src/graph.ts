@@ -34,7 +34,7 @@ export interface Observation<Result> {
   readonly identity: object;
   /** Brings the result up to date and goes on watching. False: it is not this subject's any more, to be observed anew. */
   again(): boolean;
-  /** Stops watching. Results that nobody watches or uses are dropped. */
+  /** Stops watching. Results without watchers and readers are dropped. */
   release(): void;
 }
 

@@ -12,7 +12,7 @@ export interface Facet<Subject, Arg, Value> {
   readonly keyOf?: (value: Value) => string;
 }
 
-/** A memoised pure function. Whatever it reads through its context is recorded; nothing is declared. */
+/** A memoised pure function. Its reads through the context are recorded; none is declared. */
 export interface Query<Subject, Arg extends QueryArg, Result> {
   readonly name: string;
   readonly compute: (context: Context<Subject>, arg: Arg) => Result;

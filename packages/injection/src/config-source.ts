@@ -49,7 +49,7 @@ export function injectionConfigSource(options: InjectionConfigOptions, stop: Abo
     resolve();
   };
   return {
-    // For each who waits: a promise that nobody waits for must not reject.
+    // One for each waiter: a promise that is not awaited must not reject.
     first: () => orAborted(first, stop),
     following: follow(options, take, stop),
     current: () => {

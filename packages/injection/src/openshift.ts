@@ -22,7 +22,7 @@ export function proxyIds(platform: string, namespaceAnnotations: Texts): ProxyId
   return users === undefined ? undefined : { uid: users.last, gid: (groups ?? users).last };
 }
 
-/** The first id of the range in the pod's own istio-proxy was given to it before it came here: nobody wrote it. */
+/** The first id of the range in the pod's own istio-proxy was added before this webhook ran: no user wrote it. */
 export function withoutGivenIds(pod: Pod, platform: string, namespaceAnnotations: Texts): Pod {
   const users = rangeOf(platform, namespaceAnnotations["openshift.io/sa.scc.uid-range"]);
   if (users === undefined) return pod;

@@ -1,6 +1,6 @@
 /**
  * A pod may bring containers that a template has too, such as istio-proxy with resources of its own: the template fills them, and the pod's
- * own fields take precedence. They are noted in an annotation, so that a pod that comes again (a webhook may be called twice, and pods are
+ * own fields take precedence. They are noted in an annotation, so that a pod that is injected again (a webhook may be called twice, and pods are
  * copied) is injected from its author's text and not from the result of injection.
  */
 import { names } from "./annotations.ts";

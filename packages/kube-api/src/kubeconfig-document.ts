@@ -39,7 +39,7 @@ const userTexts = [
 ] as const;
 /** Impersonation without these would act with other rights than were meant. */
 const unknownToUs = ["as-groups", "as-uid", "as-user-extra"] as const;
-/** An entry that nobody can use is not there; the others are. */
+/** An unusable entry is left out; the others are kept. */
 const lenient = { onInvalidEntry: "filter" } as const;
 
 /** `file` is what errors call it; `wanted` names another context than the current one. @throws KubeError KUBE_CONFIG */

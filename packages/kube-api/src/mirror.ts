@@ -46,7 +46,7 @@ const pageSize = 500;
 const watchMs = 300_000;
 /** API servers send a bookmark after 60 to 75 s in which nothing happened. */
 const usualSilenceMs = 100_000;
-/** A watch that nobody has answered is given up after this. */
+/** A watch without an answer is given up after this. */
 const answerMs = 30_000;
 /** Waits before a kind unknown to the server is asked for again: definitions are often added one after the other. */
 const absentWaits = { firstMs: 2_000, maxMs: 20_000 };

@@ -39,7 +39,7 @@ export class RawCall {
   readonly #headers: IncomingHttpHeaders;
   readonly #peer: Peer;
   readonly #maxMessageBytes: number;
-  /** Nobody calls back for what waits when the call ends. */
+  /** Messages that wait when the call ends get no callback. */
   readonly #waiting = new Set<Left>();
   #listener: CallListener | undefined;
   #isEnded = false;

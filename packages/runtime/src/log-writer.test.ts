@@ -46,7 +46,7 @@ describe("log writer", () => {
     assert.deepEqual(taken, ["abc", "def\n"]);
   });
 
-  it("drops what finds no room while nobody takes anything, and reports the number afterwards", async () => {
+  it("drops lines that find no room while no reader takes any, and reports the number afterwards", async () => {
     const { write, take, fail, taken } = output();
     const writer = new LogWriter(1, { write, maxBytes: 10, retryMs: 1, nowMs: () => 0 });
     writer.write("first\n");

@@ -64,7 +64,7 @@ export class LogWriter {
       try {
         batch = batch.subarray(this.#writeSync(batch));
       } catch (error) {
-        // Nobody takes it, and there is no place left to report that.
+        // The line has no reader, and there is no place left to report that.
         if (!isBusy(error) || --attempts === 0) return;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, busyMs);
       }

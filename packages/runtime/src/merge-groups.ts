@@ -47,7 +47,7 @@ async function pump<Group>(
   try {
     for await (const group of source.groups(stop)) await queue.put({ source: source.name, group }, stop);
   } catch (cause) {
-    // The reader of the queue gets it; after the end there is nobody left who could care.
+    // The reader of the queue gets it; after the end it has no effect any more.
     if (!stop.aborted) queue.close(cause);
   }
 }

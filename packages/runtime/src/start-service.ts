@@ -107,7 +107,7 @@ export async function startService<Settings extends ServiceSettings>(
   declareStartupDuration(metrics, health);
   declareConditions(metrics, health);
   const parts = new Parts(stop, log);
-  // At once: work in hand may take as long as SHUTDOWN_DURATION, and nobody should bring more meanwhile.
+  // At once: work in hand may take as long as SHUTDOWN_DURATION, and no new work should arrive meanwhile.
   parts.stop.addEventListener("abort", () => health.readiness.markStopping(), { once: true });
   const failures = new FailingWork(metrics, health);
   const shown = shownSettings(options, log);

@@ -104,7 +104,7 @@ export function aborted(stop: AbortSignal): Promise<void> {
 export async function orAborted<T>(promise: Promise<T>, stop: AbortSignal): Promise<T> {
   const { promise: abortion, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(stop.reason);
-  // Also then `promise` stands in the race: nobody else waits for it, and its rejection would end the process.
+  // Also then `promise` stands in the race: it is awaited nowhere else, and its rejection would end the process.
   if (stop.aborted) onAbort();
   stop.addEventListener("abort", onAbort, { once: true });
   try {

@@ -142,7 +142,7 @@ export class WatchdogThread {
     if (callFrameId !== undefined) session.post("Debugger.evaluateOnCallFrame", { callFrameId, expression });
   }
 
-  /** Not through the main thread. A line that nobody takes within a moment is not waited for. */
+  /** Not through the main thread. A line that is not read within a moment is not awaited. */
   #log(level: string, msg: string, fields: Readonly<Record<string, unknown>>): Promise<void> {
     const { service } = this.#data;
     const line = { level, time: new Date().toISOString(), service, part: "watchdog", ...fields, msg };

@@ -1,5 +1,5 @@
 /**
- * Ports that nobody listens on, and that no other process is given by this: each process claims blocks of ports, which it holds by
+ * Ports without a listener, each given to one process only: each process claims blocks of ports, which it holds by
  * listening on their first one as long as it lives.
  */
 import { randomInt } from "node:crypto";
@@ -43,7 +43,7 @@ export async function freePorts(count: number): Promise<number> {
   throw new ServersError("SERVER_FAILED", `no ${count} ports in a row are free`);
 }
 
-/** At once, so that nobody else in this process is given them. */
+/** At once, so that no other caller in this process is given them. */
 function take(count: number): number | undefined {
   if (block.next + count > block.end) return undefined;
   const first = block.next;

@@ -69,7 +69,7 @@ function readHolder(directory: string, name: string): Holder | undefined {
   const file = fileOf(directory, name);
   if (!existsSync(file)) return undefined;
   const [pid = "", owner = ""] = [...readFileSync(file, "utf8").matchAll(/\d+/g)].map(([digits]) => digits);
-  // A file that was cut off when the machine stopped names nobody.
+  // A file that was cut off when the machine stopped names no process.
   return pid === "" || owner === "" ? undefined : { pid: Number(pid), owner: Number(owner) };
 }
 

@@ -107,7 +107,7 @@ function natsPlan({ authorization = "", health }: NatsOptions): Plan {
   };
 }
 
-/** A user of our own asks whether a server with users is ready: to a stranger it answers the same while it reads its data. */
+/** Readiness of a server with users is asked for by a user of its own: unknown users get the same answer while it loads its data. */
 function redisPlan({ users }: RedisOptions): Plan {
   const password = randomBytes(16).toString("hex");
   const probe = `user probe reset on >${password} +ping`;

@@ -210,7 +210,7 @@ export class DirectoryWatches implements Disposable {
     }
     const unseen = [...directories].filter((directory) => !this.#watchers.has(directory));
     for (const directory of unseen) this.#watch(directory);
-    // Between the look and the watch something may have happened that nobody would report.
+    // Between the look and the watch a change may have happened that no event reports.
     if (unseen.length > 0) this.#options.onDoubt();
   }
 

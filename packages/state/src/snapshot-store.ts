@@ -74,7 +74,7 @@ export interface SnapshotStore extends AsyncDisposable {
    * another number than expected means that some were lost, and the whole is to be written.
    */
   putReplica(id: string, report: ReplicaReport, ttlMs: number): Promise<number>;
-  /** The record of a replica that ends, so that nobody counts on it until its time is over. */
+  /** Deletes the record of a replica that ends, so that others do not count it until its time is over. */
   removeReplica(id: string): Promise<void>;
   /** Summaries by id of replica. */
   replicas(): Promise<ReadonlyMap<string, unknown>>;

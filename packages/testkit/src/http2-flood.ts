@@ -26,11 +26,11 @@ export interface ClientProof {
 
 /** How a flood ended. */
 export interface FloodResult {
-  /** `closed` by the server; `stalled`: it reads no more, as nobody takes its answers; `taken`: all of it was read. */
+  /** `closed` by the server; `stalled`: it reads no more, as its answers are not read; `taken`: all of it was read. */
   readonly end: "closed" | "stalled" | "taken";
   /** That the server took, the handshake of TLS not counted. */
   readonly sentBytes: number;
-  /** Of the server's GOAWAY; undefined when it sent none, or nobody read. */
+  /** Of the server's GOAWAY; undefined when it sent none, or it was not read. */
   readonly goawayCode: number | undefined;
   /** By REFUSED_STREAM, as far as the client read. */
   readonly refusedStreams: number;

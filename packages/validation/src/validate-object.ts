@@ -33,7 +33,7 @@ import { validateWorkloadEntry } from "./semantic/workload-entry.ts";
 import { validateWorkloadGroup } from "./semantic/workload-group.ts";
 
 export interface ValidatorTools {
-  /** Of Envoy's messages, which take 50 MB: undefined while nobody needs them. */
+  /** Of Envoy's messages, which take 50 MB: undefined until they are needed. */
   readonly patchValue?: () => PatchValueCheck | undefined;
   /** The Gateways and Ingresses of the mesh, where more is known than the usual names. */
   readonly served?: ServedKinds;

@@ -3,7 +3,7 @@
  * sight. A request changes what is wanted and may make a type due; a due type is answered when the writer gets to it (plan.ts), so that
  * pushes and answers merge while it waits.
  * The next message of a stream, and whether something has to wait for the client. Answers go at once; pushes go make before break:
- * clusters and their endpoints are accepted before the listeners and routes that use them change, and what nobody uses any more is
+ * clusters and their endpoints are accepted before the listeners and routes that use them change, and unused resources are
  * removed after those were accepted. No wait is longer than a limit.
  */
 import { typeUrl as types } from "@flotilla/proto";

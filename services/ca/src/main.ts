@@ -43,7 +43,7 @@ async function run(service: CaService, onReady: MainOptions["onReady"]): Promise
   const isRestored = await trust.restore();
   using cluster = await openCluster(settings, part("kubernetes"));
   const sealing = createSecrets(service, cluster);
-  // Awaited with all that runs; failing before that is no failure that nobody looks at.
+  // Awaited with all that runs; failing before that is no unhandled rejection.
   sealing.catch(() => undefined);
 
   const link = new BusLink();

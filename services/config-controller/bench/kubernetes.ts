@@ -132,7 +132,7 @@ try {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** Resolves when for twenty seconds nothing but Leases was written: what nobody reports is shown as that after ten. */
+/** Resolves when for twenty seconds nothing but Leases was written: objects without a report are shown as such after ten. */
 async function settle(): Promise<void> {
   const count = async () => (await server?.writes())?.filter(({ resource }) => resource !== "leases").length;
   let before = await count();

@@ -104,7 +104,7 @@ function ownSettings({ settings: { podName }, version, pages }: ConsoleService):
   return { service: "console", replica: podName ?? hostname(), version, settings, levels };
 }
 
-/** Streams of sessions that ended are closed though nobody asks anything. */
+/** Streams of ended sessions are closed even without a request. */
 function sweep(sessions: Sessions): Disposable {
   const timer = setInterval(() => sessions.sweep(), sweepMs);
   return {

@@ -22,7 +22,7 @@ interface Figure {
   readonly istiod: string;
 }
 
-/** By number of services; a goal or figure that nobody has stated is absent. */
+/** By number of services; a goal or figure that is not stated is absent. */
 const goals: Readonly<Record<number, { readonly cold?: string; readonly istiod?: string }>> = {
   500: { cold: "≤ 150 ms", istiod: "36–42 ms for each proxy" },
   2000: { cold: "≤ 600 ms", istiod: "187–195 ms for each proxy" },

@@ -1,4 +1,4 @@
-/** Clients of our own: some that come again with what they have, and one that never reads. */
+/** Simulated clients: some reconnect with their versions, one never reads. */
 import { connect } from "node:http2";
 import { aggregatedDiscoveryService, create, encode, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
@@ -20,7 +20,7 @@ export interface Reconnected {
 }
 
 /**
- * Connects `clients`, lets them get everything and come again with what they have; resolves when all is quiet. That they
+ * Connects `clients`, lets them get everything and reconnect with their versions; resolves when all is quiet. That they
  * are there again is proven by a change.
  *
  * @throws when not every client came again and got the change.

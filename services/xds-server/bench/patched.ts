@@ -1,6 +1,6 @@
 /**
  * `pnpm bench:patches [SERVICES] [FILTERS]`: what EnvoyFilters cost in the pure core, on one core. Edits of a VirtualService in a mesh
- * with 200 EnvoyFilters and in the same without, by turns, with ten views of namespaces of their own: p50, p99 and CPU. Beside them
+ * with 200 EnvoyFilters and in the same without, alternately, with ten views of namespaces of their own: p50, p99 and CPU. Beside them
  * the edit of one EnvoyFilter, with the number of resources that differ afterwards.
  */
 import { loadavg } from "node:os";

@@ -17,7 +17,7 @@ export interface Row {
   readonly stuck?: boolean;
   /** Clients show a certificate of ca, on the secure port. */
   readonly mutualTls?: boolean;
-  /** All clients go and come again, with what they have. */
+  /** All clients disconnect and reconnect with their versions. */
   readonly reconnect?: boolean;
   /** By the name of the figure. */
   readonly istiod: Readonly<Record<string, string>>;
@@ -110,7 +110,7 @@ export const rows: readonly Row[] = [
   {
     ...base,
     id: "reconnect",
-    work: "all clients come again, nothing changed",
+    work: "all clients reconnect, nothing changed",
     reconnect: true,
     istiod: { "kB a proxy": "980" },
     reach: { "kB a proxy": "≤ 3", "resources a proxy": "0" },

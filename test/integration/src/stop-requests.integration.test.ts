@@ -1,5 +1,5 @@
 /**
- * Whatever ends a control plane's launcher ends the control plane: signals to npm, its shell, scripts/bootstrap.mjs and
+ * Every end of a control plane's launcher ends the control plane: signals to npm, its shell, scripts/bootstrap.mjs and
  * `flotilla`, and their sudden death.
  */
 import assert from "node:assert/strict";

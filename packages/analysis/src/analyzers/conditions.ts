@@ -8,7 +8,7 @@ import type { MeshObject } from "../mesh-object.ts";
 const routeConditions = ["Accepted", "Programmed", "ResolvedRefs"];
 const boundConditions = ["istio.io/WaypointBound"];
 
-/** Conditions that are bad news when they are False. */
+/** Conditions whose status False is a problem. */
 const negatives: Readonly<Record<string, readonly string[]>> = {
   AuthorizationPolicy: ["WaypointAccepted", "ZtunnelAccepted"],
   GRPCRoute: routeConditions,

@@ -1,4 +1,4 @@
-/** DestinationRules for hosts that no service has, subsets that no pod is in, and TLS that verifies nobody. */
+/** DestinationRules for hosts that no service has, subsets that no pod is in, and TLS that verifies no server. */
 import { type Labels, matchesLabels, ownValue } from "@flotilla/model";
 import { type Field, field, fieldAt, isSet, items, numberOf, textOf, texts } from "@flotilla/validation/field";
 import type { Analyzer, Mesh } from "../analyzer.ts";

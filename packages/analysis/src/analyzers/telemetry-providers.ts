@@ -1,4 +1,4 @@
-/** Access logging that nobody provides. */
+/** Access logging by providers that do not exist. */
 import { field, fieldAt, items } from "@flotilla/validation/field";
 import type { Analyzer } from "../analyzer.ts";
 import { finding, oncePerText } from "../finding.ts";

@@ -66,7 +66,7 @@ export class RemoteTokenReviewers implements Disposable {
     for (const [cluster, { api }] of this.#reviewers) listener(cluster, api);
   }
 
-  /** A cluster whose kubeconfig cannot be used keeps the reviewer it had; one that nobody names any more has none. */
+  /** A cluster whose kubeconfig cannot be used keeps the reviewer it had; one without a Secret any more has none. */
   replaceClusters({ clusters }: RemoteClusters): void {
     const { open = openKubeApi, maxReviews } = this.#options;
     for (const { cluster, config, kubeconfig } of clusters.values()) {

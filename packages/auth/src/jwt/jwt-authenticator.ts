@@ -88,7 +88,7 @@ function keySourceOf({ rule, nowMs, log, loadKeys }: JwtOptions): JWTVerifyGetKe
 /** The payload, or why the token is refused. */
 async function verified(token: string, keys: JWTVerifyGetKey, options: JwtOptions): Promise<JWTPayload | string> {
   const { rule, nowMs, clockToleranceMs = 30_000 } = options;
-  // Before a key is looked for: a stranger's token must not make us ask the issuer for its keys again.
+  // Before the key is looked up: a foreign token must not cause another request for the issuer's keys.
   const issuer = issuerOf(token);
   if (issuer !== rule.issuer) return `iss ${JSON.stringify(issuer)} is not ${rule.issuer}`;
   const checks = {

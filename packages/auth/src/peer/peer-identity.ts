@@ -22,7 +22,7 @@ export interface PeerRules {
   readonly clockToleranceMs?: number;
   /** The clusters that confirm Kubernetes tokens. */
   readonly review?: Omit<TokenReviewOptions, "trustDomain" | "nowMs"> | undefined;
-  /** Networks whose gateways may name the caller, beside this host; none: nobody may. */
+  /** Networks whose gateways may name the caller, beside this host; none: no caller may. */
   readonly gatewayNetworks?: readonly string[];
   /** Service accounts that may name the caller whose request they pass on. */
   readonly forwarders?: { readonly namespace: string; readonly accounts: readonly string[] };
@@ -93,7 +93,7 @@ function isListed(der: Buffer, crls: readonly Crl[]): boolean {
   try {
     return isRevoked(parseCertificate(der), crls);
   } catch (error) {
-    // It was accepted by the TLS layer, and proves nobody.
+    // It was accepted by the TLS layer, and proves no identity.
     if (error instanceof PkiError) return false;
     throw error;
   }

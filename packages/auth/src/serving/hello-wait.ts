@@ -1,5 +1,5 @@
 /**
- * Connections that have not sent their ClientHello yet. They cost a socket each and nobody waits for them; their time and their number
+ * Connections that have not sent their ClientHello yet. They cost a socket each and no work waits for them; their time and their number
  * are bounded, by address and in all. The oldest is closed for the newest: an honest client sends its hello right after connecting.
  */
 import type { Socket } from "node:net";

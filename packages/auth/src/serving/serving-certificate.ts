@@ -107,7 +107,7 @@ async function renewForEver(
       // The CA goes over to another root: it waits for those who have not taken it.
       if ((await rootText(options.rootFile)) !== roots) break;
       if (isForeign(sans, trustDomain?.()) && nowMs() >= replaceAgainMs) {
-        // The CA may hear of another trust domain later than the caller.
+        // The CA may receive another trust domain later than the caller.
         replaceAgainMs = nowMs() + replacements.next().value;
         break;
       }

@@ -48,7 +48,7 @@ export function judge({ state, noEffect, inForce }: ObjectStatus, { threshold, o
   if (noEffect !== undefined) return "no effect";
   if (objectGeneration !== undefined && (inForce.objectGeneration ?? 0) < objectGeneration) return "waiting";
   const { live, concerned, refusals, replicas } = inForce.distribution;
-  // Nobody has reported how far it has come: that is not everywhere.
+  // Without a report of its progress it has not arrived everywhere.
   if (replicas === 0) return "waiting";
   const needed = Math.ceil((concerned * threshold) / 100);
   if (live >= needed) return "live";

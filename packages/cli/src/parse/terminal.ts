@@ -66,7 +66,7 @@ const ofErrors: Readonly<Record<CliErrorCode, ExitCode>> = {
   CLI_SERVICE_ENDED: 1,
 };
 
-/** The exit code for an error, and the text for the user: a stack only for what nobody expected. */
+/** The exit code for an error, and the text for the user: a stack only for unexpected errors. */
 export function explainError(error: unknown): { readonly code: ExitCode; readonly text: string } {
   if (error instanceof CliError) return { code: ofErrors[error.code], text: error.message };
   if (!(error instanceof Error)) return { code: 70, text: String(error) };

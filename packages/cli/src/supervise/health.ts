@@ -29,7 +29,7 @@ export async function healthOf({ healthUrl, pid }: Probed): Promise<Health> {
     const detail = conditionsOf(page).join(", ");
     return page.ready ? { state: "ready", detail } : { state: "starting", detail };
   } catch {
-    // Nobody listens yet, or any more: the caller reports which.
+    // No process listens yet, or any more: the caller reports which.
     return { state: "away", detail: "" };
   }
 }

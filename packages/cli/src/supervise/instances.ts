@@ -33,7 +33,7 @@ export interface Plan {
   readonly fronts: readonly Front[];
 }
 
-/** `newPort` finds a port that nobody uses. */
+/** `newPort` finds a free port. */
 export async function planInstances(
   { ports }: Pick<Layout, "ports">,
   replicas: ReplicaCounts,

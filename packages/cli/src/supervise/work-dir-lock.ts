@@ -55,7 +55,7 @@ function read(file: string): Holder | undefined {
     return { pid, startedAt, command };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    // Cut off by a crash of the machine: nobody's.
+    // Cut off by a crash of the machine: it has no owner.
     if (error instanceof SyntaxError) return { pid: 0, startedAt: "", command: "" };
     throw error;
   }

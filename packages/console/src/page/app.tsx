@@ -35,7 +35,7 @@ export function App(): VNode {
     return () => clearTimeout(timer);
   }, []);
   const known = session.value;
-  if (known === "nobody") return <SignIn />;
+  if (known === "signed-out") return <SignIn />;
   if (known === undefined)
     return (
       <main class="sign-in">
@@ -113,7 +113,7 @@ function ThemeSwitch(): VNode {
 
 function Account(): VNode | null {
   const info = session.value;
-  if (info === undefined || info === "nobody") return null;
+  if (info === undefined || info === "signed-out") return null;
   const leave = async (): Promise<void> => {
     await callEndpoint(fetchJson, "DELETE /api/v1/session", {});
     signOut("");

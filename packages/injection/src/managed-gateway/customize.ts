@@ -15,7 +15,7 @@ const kinds: ReadonlyMap<string, string> = new Map([
 ]);
 /** Deployed only where users configure them. */
 const onlyWhenAsked = ["HorizontalPodAutoscaler", "PodDisruptionBudget"];
-/** A change of these would be another object, or one that nobody cleans up. */
+/** A change of these would be another object, or one that is never removed. */
 const fixedMetadata = [
   ...["name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp"],
   ...["deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"],

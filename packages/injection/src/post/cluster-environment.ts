@@ -14,7 +14,7 @@ export function applyProxyEnvironment(pod: Pod, proxyEnv: Texts): Pod {
   if (entries.length === 0) return pod;
   const changed = changeContainer(pod, proxyName, (container) => {
     const others = (container.env ?? []).filter(({ name }) => !Object.hasOwn(proxyEnv, name));
-    // Variables that an earlier injection put behind them stay there, so that a pod that comes again comes out the same.
+    // Variables that an earlier injection put behind them stay there, so that a second injection gives the same pod.
     const end = others.findIndex(({ name }) => laterNames.has(name));
     const place = end === -1 ? others.length : end;
     return { ...container, env: others.toSpliced(place, 0, ...entries.map(([name, value]) => ({ name, value }))) };

@@ -105,7 +105,7 @@ function redirected(probe: Json, path: string, port: number): Json {
   return { ...rest, httpGet: { ...action, path, port, ...scheme } };
 }
 
-/** A pod that comes again brings probes that are rewritten already: theirs stay. */
+/** A pod that is injected again has rewritten probes already: they stay. */
 function withProbers(pod: Pod, probers: Readonly<Record<string, Json>>): Pod {
   if (Object.keys(probers).length === 0) return pod;
   return changeContainer(pod, proxyName, (container) => {

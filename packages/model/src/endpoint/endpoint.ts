@@ -1,7 +1,7 @@
 /** A network address at which instances of a service answer. */
 import type { Labels } from "../config/selector.ts";
 
-/** `unknown`: nobody watches it, as for the endpoints of a ServiceEntry; Envoy takes it for healthy. */
+/** `unknown`: its health is not watched, as for the endpoints of a ServiceEntry; Envoy takes it for healthy. */
 export type EndpointHealth = "healthy" | "unhealthy" | "draining" | "terminating" | "unknown";
 
 export interface Endpoint {

@@ -1,6 +1,6 @@
 /**
  * Strict DER: definite and minimal lengths, one-byte tags, nothing beyond the end of what encloses a value. The bytes come
- * from strangers, so every length is checked before it is used, and depth is that of the caller's code, not of the input.
+ * from unauthenticated clients, so every length is checked before it is used, and depth is that of the caller's code, not of the input.
  */
 import { PkiError } from "../errors.ts";
 

@@ -107,7 +107,7 @@ export function consulEndpoints(
   });
 }
 
-/** Tags win over meta data: the adapter of 1.7 knew only them. */
+/** Tags win over meta data: the adapter of 1.7 read only them. */
 export function consulLabels({ tags, meta }: ConsulInstance): Labels {
   const own = Object.entries(meta).filter(([name]) => name !== "protocol" && name !== "external");
   const labels = new Map(own);

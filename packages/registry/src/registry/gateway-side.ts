@@ -1,5 +1,5 @@
 /**
- * Gateways of another cluster's Gateway API as ways into its network: services that nobody calls by name, with addresses, a port
+ * Gateways of another cluster's Gateway API as ways into its network: services that are not called by name, with addresses, a port
  * and the label of their network, as labelled Services have them. The own cluster's are configuration.
  */
 import {

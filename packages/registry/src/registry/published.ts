@@ -86,7 +86,7 @@ export class Published {
   }
 }
 
-/** Does a caller that still has `before` send requests to where nobody answers any more? */
+/** Does a caller that still has `before` send requests to endpoints that are gone? */
 function losesEndpoints(before: readonly Endpoint[], after: readonly Endpoint[]): boolean {
   if (before.length === 0) return false;
   const usable = new Set(after.filter(isUsable).map(addressText));
@@ -142,7 +142,7 @@ export class UpdateInProgress {
   }
 }
 
-/** Whatever else is known of their health; observed at a running istiod. */
+/** Regardless of their health otherwise; observed at a running istiod. */
 function withDraining(endpoints: readonly Endpoint[], label: string): readonly Endpoint[] {
   const drains = ({ labels }: Endpoint) => label !== "" && Boolean(ownValue(labels, label));
   if (!endpoints.some(drains)) return endpoints;

@@ -67,7 +67,7 @@ async function firstMaterial(
   return undefined;
 }
 
-/** The roots in a file, for other services of ours and for clients that want to trust the mesh. */
+/** The roots in a file, for other services and for clients that are to trust the mesh. */
 export async function writeRootFile(file: string, rootsPem: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const found = await readFile(file, "utf8").catch((error: { code?: unknown }) => {

@@ -1,5 +1,5 @@
 /**
- * The DNS names of the control plane, and who may have them in a certificate: the accounts of our own services, and nobody
+ * The DNS names of the control plane, and who may have them in a certificate: the accounts of the control plane's services alone,
  * else in their namespace, where gateways may run as well (docs/decisions/0021-serving-names.md).
  */
 import { parseIdentity } from "@flotilla/auth";

@@ -42,7 +42,7 @@ export class NodePodsFollower implements AsyncDisposable {
     return listed.promise;
   }
 
-  /** The cluster is left: nobody there vouches for anybody. */
+  /** The cluster is removed: it proves no workloads any more. */
   leave(cluster: string): void {
     this.#end(cluster);
     this.#options.table.removeCluster(cluster);

@@ -1,10 +1,10 @@
-/** Hears of the mesh over the bus, which may be away at the start and later: what is known holds meanwhile. */
+/** Follows the mesh configuration over the bus, which may be unreachable at the start and later: the last known state is kept meanwhile. */
 import { type Bus, connectWithHealth, type Seal } from "@flotilla/bus";
 import { delay, type Health, type Logger, type Metrics, orAborted } from "@flotilla/runtime";
 import type { MeshTrust } from "./mesh-trust.ts";
 
 export interface FollowedMesh extends AsyncDisposable {
-  /** The mesh is known: heard, or as it was in an earlier life, or nobody has published anything for some seconds. */
+  /** The mesh is known: received, or read from the copy of an earlier run, or no publisher has published anything for some seconds. */
   readonly known: Promise<void>;
   /** Resolves when the bus has been away for a second, as at the first start, when NATS waits for a certificate of this ca. */
   readonly away: Promise<void>;
@@ -22,7 +22,7 @@ export interface FollowMeshOptions {
   readonly isRestored: boolean;
   /** Copies of streams and buckets on the bus. */
   readonly replicas: number;
-  /** False where the bus takes only callers with a certificate of this ca and there is none yet: nobody waits for it. */
+  /** False where the bus takes only callers with a certificate of this ca and there is none yet: it is not awaited. */
   readonly hasBusCertificate: boolean;
   readonly health: Pick<Health, "setCondition">;
   readonly metrics: Metrics;
@@ -68,7 +68,7 @@ export function followMesh(
   const following = follow().catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
-  // It is awaited later; failing before that must not end the process as a failure that nobody looks at.
+  // It is awaited later; failing before that must not end the process as an unhandled rejection.
   following.catch(() => undefined);
   const first = Promise.race([heard.promise, following, away.promise, delay(patienceMs, signal)]);
   return {

@@ -14,7 +14,7 @@ const key = "self-signed";
 const place = `${rootsBucket}/${key}`;
 
 /**
- * `values` resolves when the bus is there: nobody makes another root meanwhile. A document that is missing there, or older than the copy
+ * `values` resolves when the bus is there: no replica makes another root meanwhile. A document that is missing there, or older than the copy
  * of this replica, is written again.
  */
 export function sealedDocument(values: () => Promise<KeyValue>, seal: Seal, kept: SealedCopyOptions): SharedDocument {

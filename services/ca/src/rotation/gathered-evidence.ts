@@ -60,7 +60,7 @@ export class GatheredEvidence {
     return sinceMs;
   }
 
-  /** Hears the others until `stop` fires. */
+  /** Follows the reports of other replicas until `stop` fires. */
   async follow(values: KeyValue, reports: KeyValue, stop: AbortSignal): Promise<void> {
     await Promise.all([this.#view.followReplicas(values, stop), this.#view.followReports(reports, stop)]);
   }
@@ -78,7 +78,7 @@ export class GatheredEvidence {
     return compareLedger(this.#ledger, values, this.#options.nowMs);
   }
 
-  /** Nobody waits for this replica any more. */
+  /** This replica is not waited for any more. */
   async sayGoodbye(values: KeyValue): Promise<void> {
     await this.#journal.flushed();
     await values.delete(replicaKey(this.#options.name));

@@ -89,7 +89,7 @@ export function step(state: RotationState, { isHeldUp, nowMs, settleMs }: Transi
   const { clearSinceMs, ...held } = state;
   if (isHeldUp) return clearSinceMs === undefined ? state : held;
   if (clearSinceMs === undefined) return { ...state, clearSinceMs: nowMs };
-  // Finishing waits for nobody's clock: the old root is not in use any more.
+  // Finishing waits for no clock: the old root is not in use any more.
   if (state.phase !== "finishing" && nowMs - clearSinceMs < settleMs) return state;
   switch (state.phase) {
     case "trusting":

@@ -1,5 +1,5 @@
 /**
- * ca's own certificate for its connection to NATS, before anything was heard over that connection: NATS asks for a certificate of
+ * ca's own certificate for its connection to NATS, before anything was received over that connection: NATS asks for a certificate of
  * ca, and the MeshConfig and the state of a rotation come over NATS.
  */
 import { writeCertificateFiles } from "@flotilla/auth/serving";

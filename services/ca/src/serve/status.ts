@@ -1,4 +1,4 @@
-/** The answer to a caller: a gRPC code and a sentence that reveals no more than the caller knows already. */
+/** The answer to a caller: a gRPC code and a sentence that reveals nothing that the caller did not send. */
 import { status } from "@grpc/grpc-js";
 import type { CaError, CaErrorCode } from "../errors.ts";
 import type { RefusalKind } from "../metrics.ts";

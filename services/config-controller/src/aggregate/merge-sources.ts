@@ -27,7 +27,7 @@ interface Snapshot {
   readonly keep: (key: ConfigKey) => boolean;
 }
 
-/** Hears of the objects of one kind in the view, before anybody else does. */
+/** Notified of changed objects of one kind in the view, before other listeners. */
 export interface KindListener {
   /** Everything that all sources have is in the view. */
   readonly onLoaded: () => void;
@@ -35,7 +35,7 @@ export interface KindListener {
   readonly onChange: (key: ConfigKey, config: Config | undefined) => void;
 }
 
-/** Applied at a time while nobody waits for what changes. */
+/** Applied at a time while no reader waits for changes. */
 const sliceSize = 100;
 
 export interface MergedView {

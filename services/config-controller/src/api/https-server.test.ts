@@ -262,7 +262,7 @@ describe("answers of the API", () => {
 });
 
 describe("connections to the API", () => {
-  it("that are silent keep nobody out, and cost no caller its answer", async () => {
+  it("that are silent keep no caller out, and cost none its answer", async () => {
     const silent: Socket[] = [];
     const come = async (count: number, localAddress: string): Promise<void> => {
       const opened = Array.from({ length: count }, () =>

@@ -12,7 +12,7 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   /** Without parameters, in lower case. */
   readonly contentType: string;
-  /** Read when it is asked for: strangers are refused before. @throws ApiError 413 */
+  /** Read on demand: unauthenticated callers are refused before. @throws ApiError 413 */
   readonly body: () => Promise<Uint8Array>;
   readonly caller: Caller;
 }

@@ -9,7 +9,7 @@ const maxAnnotationBytes = 256 * 1024;
 /** Of labels, and of annotations: each is checked, and an object without this bound would hold others up. */
 const maxNames = 1_000;
 
-/** Kept by nobody here: shown, so that it is not missed. */
+/** Not kept by this store: shown, so that it is not missed. */
 const notKept = ["finalizers", "ownerReferences"];
 
 export function metadataProblems({ metadata }: KubeObject): readonly Problem[] {

@@ -32,7 +32,7 @@ export interface RouterOptions {
 const own = { apply: "/flotilla/v1/apply", delete: "/flotilla/v1/delete", inForce: "/flotilla/v1/in-force/" };
 const reading = ["GET", "HEAD"];
 const defaultTimeoutMs = 1_800_000;
-/** Nested YAML takes some 10 µs a character, in one step: nobody else is answered meanwhile. */
+/** Nested YAML takes some 10 µs a character, in one step: no other caller is answered meanwhile. */
 const maxYamlLength = 32_768;
 
 export function createRouter(options: RouterOptions): Route {

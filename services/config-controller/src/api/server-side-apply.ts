@@ -85,7 +85,7 @@ function disagreements(theirs: unknown, ours: unknown, manager: string, path = "
   return equalJson(theirs, ours) ? [] : [{ field: path, message: `applied by ${manager}` }];
 }
 
-/** A merge patch that removes what was wanted before and is wanted by nobody now. */
+/** A merge patch that removes fields that were applied before and have no manager now. */
 function removals(before: unknown, now: unknown, others: readonly unknown[]): Record<string, unknown> {
   if (!isObject(before)) return {};
   const patch = new Map<string, unknown>();

@@ -18,9 +18,9 @@ import {
 } from "@flotilla/gateway-api";
 import type { Context, Query } from "@flotilla/incremental";
 import { type Config, type ConfigKey, parseConfigKey } from "@flotilla/model";
-import { inputs, type Nobody, rows } from "./gateway-inputs.ts";
+import { inputs, type NoSubject, rows } from "./gateway-inputs.ts";
 
-export type View = Context<Nobody>;
+export type View = Context<NoSubject>;
 
 export const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
@@ -45,7 +45,7 @@ export function rowOf<Spec>(view: View, row: string): readonly Config<Spec>[] {
 }
 
 /** By `namespace/name`. Undefined: there is none, or another controller has it. */
-export const planQuery: Query<Nobody, string, GatewayPlan | undefined> = {
+export const planQuery: Query<NoSubject, string, GatewayPlan | undefined> = {
   name: "plan",
   compute: (view, text) => {
     const gateway = view.input(inputs.object(parseConfigKey(`KubernetesGateway/${text}`)));
@@ -84,7 +84,7 @@ export function rootsFinding(view: View, ref: RootsRef): string | undefined {
 }
 
 /** The parents that a route attaches to. By `Kind/namespace/name`. */
-export const attachmentQuery: Query<Nobody, string, readonly AttachedParent[]> = {
+export const attachmentQuery: Query<NoSubject, string, readonly AttachedParent[]> = {
   name: "attachments",
   compute: (view, text) => {
     const route = view.input(inputs.object(parseConfigKey(text))) as Config<HttpRouteSpec> | undefined;

@@ -19,8 +19,8 @@ import { overlayProblem } from "@flotilla/injection";
 import { type Config, type ConfigKey, compareByAge, configKeyText } from "@flotilla/model";
 import type { ServiceFacts } from "./service-facts.ts";
 
-/** All status is everybody's: computations ask no questions of who reads. */
-export type Nobody = undefined;
+/** Status is the same for all readers: computations have no subject. */
+export type NoSubject = undefined;
 
 /** Problems of a Secret or ConfigMap, as a certificate, as roots and as parameters; the data itself is not kept. */
 export interface CredentialFacts {
@@ -74,11 +74,11 @@ export function isInput({ kind }: ConfigKey): boolean {
 }
 
 export class GatewayInputs {
-  readonly #graph: Graph<Nobody>;
+  readonly #graph: Graph<NoSubject>;
   readonly #rows = new Map<string, Map<string, Config>>();
   readonly #touched = new Set<string>();
 
-  constructor(graph: Graph<Nobody>) {
+  constructor(graph: Graph<NoSubject>) {
     this.#graph = graph;
   }
 

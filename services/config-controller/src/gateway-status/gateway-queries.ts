@@ -44,7 +44,7 @@ import {
   sameText,
   type View,
 } from "./attachment-queries.ts";
-import { inputs, type Nobody, rows } from "./gateway-inputs.ts";
+import { inputs, type NoSubject, rows } from "./gateway-inputs.ts";
 import { sha256 } from "./pool-service.ts";
 import type { ServiceFacts } from "./service-facts.ts";
 
@@ -52,7 +52,7 @@ import type { ServiceFacts } from "./service-facts.ts";
 export type StatusFields = Readonly<Record<string, unknown>>;
 
 /** By `Kind/namespace/name`. Undefined: the object has no status of ours. */
-export const statusQuery: Query<Nobody, string, StatusFields | undefined> = {
+export const statusQuery: Query<NoSubject, string, StatusFields | undefined> = {
   name: "status",
   compute: (view, text) => {
     const key = parseConfigKey(text);
@@ -97,7 +97,7 @@ function computeStatus(view: View, object: Config): StatusFields | undefined {
 }
 
 /** How many routes each listener of a Gateway or ListenerSet has, by its name. By `Kind/namespace/name` as parents name it. */
-const countQuery: Query<Nobody, string, ReadonlyMap<string, number>> = {
+const countQuery: Query<NoSubject, string, ReadonlyMap<string, number>> = {
   name: "attached-routes",
   compute: (view, text) => {
     const { kind, namespace, name } = parseConfigKey(text);

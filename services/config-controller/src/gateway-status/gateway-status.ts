@@ -11,7 +11,7 @@ import { type Config, type ConfigKey, configKeyText, parseConfigKey } from "@flo
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { PublishedConfig } from "../follow/published-config.ts";
 import { type ServedKind, servedKinds } from "../watch/kubernetes/served-kinds.ts";
-import { GatewayInputs, inputs, isInput, type Nobody, statusKinds } from "./gateway-inputs.ts";
+import { GatewayInputs, inputs, isInput, type NoSubject, statusKinds } from "./gateway-inputs.ts";
 import { type StatusFields, statusQuery } from "./gateway-queries.ts";
 import { isWritten, stampedStatus } from "./gateway-status-merge.ts";
 import { keepPoolService } from "./pool-service.ts";
@@ -45,7 +45,7 @@ const gatherMs = 300;
 
 export class GatewayStatus {
   readonly #options: GatewayStatusOptions;
-  readonly #graph = new Graph<Nobody>();
+  readonly #graph = new Graph<NoSubject>();
   readonly #inputs = new GatewayInputs(this.#graph);
   readonly #stored: StoredObjects;
   readonly #wakeup = new Wakeup();

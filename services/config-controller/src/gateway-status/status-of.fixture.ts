@@ -2,7 +2,7 @@
 import { builtInClasses, defaultClassSettings } from "@flotilla/gateway-api";
 import { Graph } from "@flotilla/incremental";
 import { type Config, configKeyText } from "@flotilla/model";
-import { GatewayInputs, inputs, type Nobody } from "./gateway-inputs.ts";
+import { GatewayInputs, inputs, type NoSubject } from "./gateway-inputs.ts";
 import { type StatusFields, statusQuery } from "./gateway-queries.ts";
 import type { ServiceFacts } from "./service-facts.ts";
 
@@ -66,7 +66,7 @@ export function statusOf(
   others: readonly Config[],
   services: Readonly<Record<string, ServiceFacts>> = {},
 ): StatusFields | undefined {
-  const graph = new Graph<Nobody>();
+  const graph = new Graph<NoSubject>();
   graph.set(inputs.domain, "cluster.local");
   graph.set(inputs.classes, builtInClasses({ ...defaultClassSettings, udpRoutes: true }));
   const known = new GatewayInputs(graph);

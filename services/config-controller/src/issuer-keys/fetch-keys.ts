@@ -25,7 +25,7 @@ function keysUriOf(text: string): string {
 /** Members of keys that only their owner may have (RFC 7518, section 6). */
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** Whatever else a URI leads to must not end up in listeners, where debug pages show it. */
+/** Other content behind a URI must not end up in listeners, where debug pages show it. */
 export function checkedKeySet(text: string): string {
   const { keys } = parsed(text);
   if (!Array.isArray(keys) || keys.length === 0) throw unusable("answers with no list of keys");

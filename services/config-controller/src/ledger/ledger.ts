@@ -186,7 +186,7 @@ export class Ledger {
     const gone = new Set(deleted.map(({ key }) => key));
     const { cause } = fresh.reduce<{ readonly cause: Cause; readonly position: number }>(
       (latest, object) => (object.position > latest.position ? object : latest),
-      { cause: nobody, position: 0 },
+      { cause: unknownCause, position: 0 },
     );
     const changes = fresh.map(({ key }): GenerationChange => ({ key, before: undefined, after: undefined }));
     const records = recordsOf({ position, cause, changes }, epoch, maxBytes);
@@ -204,7 +204,7 @@ export class Ledger {
   }
 }
 
-const nobody: Cause = { publisher: "config-controller", epoch: "", revision: 0, eventTimeMs: 0 };
+const unknownCause: Cause = { publisher: "config-controller", epoch: "", revision: 0, eventTimeMs: 0 };
 
 function shown(key: ConfigKey, config: Config | undefined): LedgerContent {
   if (config === undefined) return null;

@@ -114,7 +114,7 @@ export class AnalysisFindings {
     this.#chooseAnalyzers();
   }
 
-  /** Without any Service a mesh has none or nobody publishes them: hosts are not looked up then. Returns whether it began anew. */
+  /** Without any Service a mesh has none or no publisher of them: hosts are not looked up then. Returns whether it began anew. */
   #chooseAnalyzers(): boolean {
     if (this.#looksUpServices === (this.#knowsServices && this.#services.size > 0)) return false;
     this.#looksUpServices = !this.#looksUpServices;

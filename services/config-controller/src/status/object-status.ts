@@ -103,7 +103,7 @@ export class ObjectStatuses {
     this.#noteWarnings(configKeyText(key), inForce, warningsOf(found));
   }
 
-  /** Undefined when nobody has reported such an object. */
+  /** Undefined when no replica has reported such an object. */
   of(key: ConfigKey): ObjectStatus | undefined {
     const { published, refused } = this.#sources;
     const text = configKeyText(key);

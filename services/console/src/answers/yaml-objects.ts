@@ -9,7 +9,7 @@ export interface YamlObject {
   readonly lines: LineCounter;
 }
 
-/** Nested YAML takes some 10 µs a character, in one step: nobody else is answered meanwhile. */
+/** Nested YAML takes some 10 µs a character, in one step: no other caller is answered meanwhile. */
 const maxLength = 128 * 1024;
 
 /** Empty documents are passed over. @throws RequestRefused too-large, invalid with the line of each mistake */

@@ -80,7 +80,7 @@ export class EventFeed {
     try {
       while (!stop.aborted) {
         if (this.#listeners.size === 0) {
-          // Events without a listener are no news for the next one, who reads everything.
+          // Events without a listener are dropped: the next listener reads everything.
           this.#recent = undefined;
           await this.#wakeup.wait(stop);
           continue;

@@ -36,7 +36,7 @@ export type ConsoleEvent = {
   readonly [Type in keyof ConsoleEvents]: { readonly type: Type; readonly data: ConsoleEvents[Type] };
 }[keyof ConsoleEvents];
 
-/** Without `before`, nothing is news. */
+/** Without `before`, nothing counts as new. */
 export function eventsBetween(before: Recent | undefined, now: Recent): readonly ConsoleEvent[] {
   if (before === undefined) return [];
   return [

@@ -27,7 +27,7 @@ export interface ConsoleServerOptions {
 }
 
 const maxBodyBytes = 4 * 1024 * 1024;
-/** Nobody is signed in yet: a token and the braces around it. */
+/** Before the sign-in: a token and the braces around it. */
 const maxSignInBytes = 16 * 1024;
 const maxConnections = 1_000;
 const maxConnectionsOfAddress = 500;

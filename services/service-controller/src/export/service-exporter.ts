@@ -82,7 +82,7 @@ export class ServiceExporter {
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
         problem = error.status === 404 ? notFound(service, error) : error.message;
-        // An error for one service may not apply to the next, unless nobody answers.
+        // An error for one service may not apply to the next, unless the API server is unreachable.
         if (error.code === "KUBE_AWAY") break;
       }
     }

@@ -39,7 +39,7 @@ export function isOurs({ metadata }: ApiObject): boolean {
 }
 
 /**
- * Another control plane registered it, its machine left for longer than the grace, and nobody took the entry away. One that
+ * Another control plane registered it, its machine left for longer than the grace, and the entry was not removed. One that
  * is not marked as left may be connected there.
  */
 export function isLeftBehind(object: ApiObject, nowMs: number, graceMs: number): boolean {

@@ -105,7 +105,7 @@ async function listKind(
   }
 }
 
-/** The owners of fields take as much room as the object, and nobody needs them here. */
+/** The owners of fields take as much room as the object, and are not needed here. */
 function asKnown(object: KubeObject, kind: FollowedKind | undefined): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata as KubeObject["metadata"] & {
     readonly managedFields?: unknown;

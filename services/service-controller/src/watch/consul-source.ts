@@ -35,7 +35,7 @@ class ConsulSource implements InputSource {
   readonly #options: ConsulSourceOptions;
   readonly #client: ConsulClient;
   readonly #slots: Slots;
-  /** Apart: fresh reads do not wait for those that wait for news. */
+  /** Separate: fresh reads do not wait for blocking queries. */
   readonly #readers = new Slots(readsAtOnce);
   readonly #gathered: GatheredGroups;
   readonly #scopes: ConsulScopes;

@@ -12,7 +12,7 @@ export interface GatheringOptions {
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly nowMs: () => number;
-  /** Reads and follows the registry until `stop`; passes each change to `say`. */
+  /** Reads and follows the registry until `stop`; passes each change to `emit`. */
   readonly follow: (stop: AbortSignal) => Promise<void>;
   /** Shards that could not be read yet. */
   readonly unread: () => readonly string[];

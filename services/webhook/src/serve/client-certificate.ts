@@ -6,7 +6,7 @@ import type { TLSSocket } from "node:tls";
 import { followFiles, type Logger } from "@flotilla/runtime";
 
 export interface ClientRule {
-  /** Of the CAs; undefined while their file cannot be read: nobody is answered then. */
+  /** Of the CAs; undefined while their file cannot be read: no caller is answered then. */
   readonly caPem: () => string | undefined;
   /** The certificate has one of these as common or DNS name; none: any will do. */
   readonly names: readonly string[];
@@ -46,5 +46,5 @@ export function clientRefusal(socket: TLSSocket, { caPem, names }: ClientRule): 
   const dns = (certificate.subjectaltname ?? "").split(", ").flatMap((text) => text.match(/^DNS:(.+)$/)?.[1] ?? []);
   const shown = [certificate.subject.CN ?? [], dns].flat();
   if (names.length === 0 || shown.some((name) => names.includes(name))) return undefined;
-  return `the client certificate is of ${shown.join(", ") || "nobody"}`;
+  return `the client certificate is of ${shown.join(", ") || "no host"}`;
 }

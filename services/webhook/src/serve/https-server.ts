@@ -43,7 +43,7 @@ const maxBodyBytes = 8 * 1024 * 1024;
 /** Of reviews that are being sent or answered: without a bound, slow bodies on all connections would take 32 GB. */
 const maxHeldBytes = 128 * 1024 * 1024;
 const maxHeldBytesOfAddress = 64 * 1024 * 1024;
-/** API servers keep some connections each; a silent one makes room, so that nobody's connections keep them out. */
+/** API servers keep some connections each; a silent one makes room, so that no client's connections keep them out. */
 const maxConnections = 4_096;
 const maxConnectionsOfAddress = 1_024;
 

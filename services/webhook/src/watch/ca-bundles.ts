@@ -137,7 +137,7 @@ export class CaBundles {
     }));
   }
 
-  /** Those of validation that let everything pass while nobody answers do so until it is known that somebody does. */
+  /** Validating webhooks keep failurePolicy Ignore until one of them is known to answer. */
   async #failingClosed(
     collection: string,
     configuration: WebhookConfiguration,

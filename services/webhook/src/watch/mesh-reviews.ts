@@ -42,7 +42,7 @@ export class MeshReviews {
     this.#hasBegun = true;
   }
 
-  /** All services that are published have been noted. Without any, a mesh has none or nobody publishes them: hosts are not looked up then. */
+  /** All services that are published have been noted. Without any, a mesh has none or no publisher of them: hosts are not looked up then. */
   beginServices(): void {
     this.#knowsServices = true;
   }

@@ -225,7 +225,7 @@ class Session implements ProxySession {
     return this.#core.observeSubject(this.#client.proxy, () => {
       if (this.#subjectIsStale) return;
       this.#subjectIsStale = true;
-      // Whatever asks for the proxy's services may have another answer.
+      // Queries of the proxy's services may have another result.
       for (const [typeUrl, watch] of this.#watches) {
         if (watch.isStale) continue;
         watch.isStale = true;

@@ -8,7 +8,7 @@ const maxAsked = 200;
 export function arrivalsPage(arrivals: Pick<Arrivals, "of">): DebugPage {
   return {
     path: "arrivals",
-    help: "how generations reached the proxies of this replica, as far as it knows them: ?generations=17,18",
+    help: "arrival of generations at the proxies of this replica, of the latest 1,000: ?generations=17,18",
     scope: "mesh",
     answer: ({ query }) => {
       const asked = (query.get("generations") ?? "").split(",");

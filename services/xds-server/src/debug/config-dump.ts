@@ -58,7 +58,7 @@ const partNames: Readonly<Record<string, Part>> = {
 
 const always: readonly Part[] = ["clusters", "listeners", "scopedRoutes", "routes", "secrets", "extensions"];
 
-/** `types`: names of parts such as `cds` or type URLs, separated by commas; those asked for by nobody are left out. */
+/** `types`: names of parts such as `cds` or type URLs, separated by commas; those not asked for are left out. */
 export function configDump(core: Core, stream: StreamRecord, types?: string | null): readonly JsonObject[] {
   const dump = new Dump(core, stream);
   const wanted = types

@@ -16,7 +16,10 @@ import { serviceJson } from "./registry-json.ts";
 const servicesInScope = query("debug-services-in-scope", visibleServices);
 
 /** For what does not depend on any proxy. */
-const nobody: Proxy = parseNode({ id: "sidecar~0.0.0.0~nobody.nowhere~nowhere.svc.cluster.local", metadata: {} });
+const anonymousSidecar: Proxy = parseNode({
+  id: "sidecar~0.0.0.0~nobody.nowhere~nowhere.svc.cluster.local",
+  metadata: {},
+});
 
 export interface SnapshotPageSources extends Omit<ProxyPageSources, "disconnect"> {
   /** Objects that select no known workload. */
@@ -37,7 +40,7 @@ export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[
       help: "the gateways of networks",
       scope: "mesh",
       answer: () => {
-        const networks = core.read(networkGateways, core.subjectOf(nobody));
+        const networks = core.read(networkGateways, core.subjectOf(anonymousSidecar));
         const json = [...networks.values()].flat().map(({ network, clusterId, address, port }) => ({
           ...{ Network: network, Cluster: clusterId, Addr: address, Port: port },
         }));

@@ -24,7 +24,7 @@ interface Spec {
 }
 
 /**
- * Workloads are known by their endpoints, or by a proxy that is connected here: one that is nobody's endpoint and
+ * Workloads are known by their endpoints, or by a proxy that is connected here: one that is no service's endpoint and
  * connected to another replica is not. Objects of the root namespace select in all namespaces, but for Sidecars.
  */
 export function findUnselected(

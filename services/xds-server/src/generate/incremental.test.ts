@@ -1,4 +1,4 @@
-/** Whatever the order of changes: what is kept up to date equals what a new core computes from the final state. */
+/** In any order of changes, incrementally updated resources equal those of a new core with the final state. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Change, type Config, configKeyText, type Proxy, type Service, serviceKeyText } from "@flotilla/model";

@@ -161,7 +161,7 @@ function urgencyOf({ cause }: { readonly cause: Cause }): Urgency {
 
 /**
  * When changes are applied. In a quiet mesh the first one leaves at once; those that follow within the gap
- * merge and leave at its end, unless what left concerned nobody, as the first half of a change in two parts may; under lasting churn the gap
+ * merge and leave at its end, unless that batch concerned no stream, as the first half of a change in two parts may; under lasting churn the gap
  * is a multiple of the work that a batch makes, and while streams still work off the last batch it grows, up to a limit.
  * An urgent change takes everything before it along, so that nothing is ever applied out of order.
  */

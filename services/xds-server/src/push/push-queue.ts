@@ -27,7 +27,7 @@ export interface PushQueueOptions {
   readonly clock: PushClock;
   readonly maxConcurrent: number;
   readonly maxBytesInFlight: number;
-  /** After this a message that has not left no longer counts: its client holds back nobody else. */
+  /** After this a message that has not left no longer counts: its client holds back no other stream. */
   readonly stallMs: number;
   readonly sliceMs: number;
   /** Called with how long a stream waited for its turn, in milliseconds. */

@@ -113,7 +113,7 @@ export class AdsServer implements AsyncDisposable {
     return { ...handingOff(tls, port.streams, limits), reload: (material) => tls.reload(material) };
   }
 
-  /** Drops encoded messages and states of streams that nobody has shared for `idleMs`. */
+  /** Drops encoded messages and states of streams that were not shared for `idleMs`. */
   dropUnshared(idleMs: number): void {
     this.#sweep(idleMs);
   }

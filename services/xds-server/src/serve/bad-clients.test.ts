@@ -304,7 +304,7 @@ describe("bad clients", () => {
     await until(() => server.connected.list().length === 1, soon("the good stream"));
   });
 
-  it("one that opens 5,000 streams is served what the pace allows, and delays nobody", async () => {
+  it("one that opens 5,000 streams is served at the pace of the limit, and delays no other client", async () => {
     await using server = await startTestServer({
       limits: { newStreamsPerSecond: 500, newStreamsBurst: 500, newStreamMaxWaitMs: 1_000 },
     });

@@ -14,7 +14,7 @@ import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
 const { path } = aggregatedDiscoveryService.deltaAggregatedResources;
 
-const nobody: Authenticator = {
+const noProof: Authenticator = {
   name: "test",
   authenticate: async () => ({ authenticated: false, reason: "nothing shown" }),
 };
@@ -29,7 +29,7 @@ for (const { title, isTls } of [
         await using server = await startTestServer();
         await using tls = await server.ads.serveTls(
           { port: 0, host: "127.0.0.1", setting: "TEST_TLS_PORT", material },
-          { authenticator: nobody, mode: "required" },
+          { authenticator: noProof, mode: "required" },
         );
         using honest = await follow(server);
         const target = { port: isTls ? tls.port : server.port, path, tls: isTls };

@@ -77,7 +77,7 @@ export class MessageCache {
     return message;
   }
 
-  /** Drops what nobody has sent for `idleMs`. */
+  /** Drops messages that were not sent for `idleMs`. */
   sweep(idleMs: number): void {
     const before = this.#options.now() - idleMs;
     for (const entries of Object.values(this.#entries)) {

@@ -26,7 +26,7 @@ export interface StreamAdmissionOptions {
   readonly admission: AdmissionOptions;
   /** Before the first complete snapshot streams are turned away. */
   readonly isReady: () => boolean;
-  /** The namespace whose identities may ask for configuration as such; undefined: nobody is asked. */
+  /** The namespace whose identities may ask for configuration as such; undefined: no identity is asked for. */
   readonly apiNamespace?: () => string | undefined;
   readonly log: Logger;
 }
@@ -44,7 +44,7 @@ export class StreamAdmission {
     this.#anonymous = new Admission(options.admission);
   }
 
-  /** Nobody is let in any more. */
+  /** No stream is admitted any more. */
   close(): void {
     this.#isClosed = true;
   }
@@ -54,7 +54,7 @@ export class StreamAdmission {
     const { isReady, log } = this.#options;
     if (this.#isClosed) throw streamEnd.shutdown();
     if (!isReady()) throw streamEnd.notReady();
-    // First: callers who prove nothing where it is needed take nobody's place.
+    // First: callers without a proof where it is required take no other stream's place.
     const onRefused = (reason: string) => log.warn("caller not authenticated", { peer: call.peer, reason });
     const proven =
       authentication === undefined ? anonymous : await authenticate(callerOf(call), authentication, onRefused);

@@ -7,7 +7,7 @@ export interface Subject {
   readonly targets: readonly ServiceTarget[];
   /** The workload's locality in its registry; absent where it has none, so that the proxy's own report counts. */
   readonly locality?: Locality;
-  /** The permission of the account that the caller proved to read Secrets of its namespace; undefined where nobody decides that. */
+  /** The permission of the account that the caller proved to read Secrets of its namespace; undefined where no permission is known. */
   readonly secretAccess?: SecretAccess;
   /** The caller proved who it is, over TLS: secrets that the objects of its namespace name may be sent to it. */
   readonly isProven?: boolean;

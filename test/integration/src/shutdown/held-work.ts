@@ -104,7 +104,7 @@ async function half(url: string, { ca, body, token }: Halved): Promise<HeldWork>
     response.resume();
     response.once("end", () => resolve(String(response.statusCode)));
   });
-  // Awaited when it is finished; failing before that is no failure that nobody looks at.
+  // Awaited when it is finished; failing before that is no unhandled rejection.
   answered.catch(() => undefined);
   const middle = body.length >> 1;
   await new Promise<void>((done) => void sent.write(body.slice(0, middle), () => done()));

@@ -121,7 +121,7 @@ async function load(path: string, entry: Entry, { fetchJson, now }: AnswersOptio
       : { value: entry.shown.value?.value, problem: answer.problem, isLoading: false };
     if (!answer.ok) entry.isStale = true;
   } catch (error) {
-    // Nobody waits for a request that was aborted; it is fetched when it is shown again.
+    // An aborted request is not awaited; it is fetched when it is shown again.
     if (!running.signal.aborted) throw error;
     entry.isStale = true;
   }

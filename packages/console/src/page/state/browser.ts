@@ -31,16 +31,16 @@ export const fetchJson = createFetchJson((input, init) => fetch(input, init));
 /** The answers that screens show. */
 export const answers = createAnswers({ fetchJson, later, now: () => performance.now() });
 
-/** The stream of events; undefined while nobody is signed in. */
+/** The stream of events; undefined while no user is signed in. */
 export const updates = signal<LiveUpdates | undefined>(undefined);
 
 /** The signed-in account: undefined until the server has answered. */
-export const session = signal<SessionInfo | "nobody" | undefined>(undefined);
+export const session = signal<SessionInfo | "signed-out" | undefined>(undefined);
 
 /** True where screens offer to change something; the server checks each request again. */
 export const mayWrite = computed(() => {
   const known = session.value;
-  return known !== undefined && known !== "nobody" && known.mayWrite;
+  return known !== undefined && known !== "signed-out" && known.mayWrite;
 });
 
 /** Why the sign-in screen is shown to somebody who was signed in. */
@@ -64,7 +64,7 @@ export async function signIn(token: string): Promise<Problem | undefined> {
 /** Shows the sign-in screen, and forgets what was shown. */
 export function signOut(reason: string): void {
   signedOutBecause.value = reason;
-  session.value = "nobody";
+  session.value = "signed-out";
   setFollowing(false);
   answers.clear();
 }

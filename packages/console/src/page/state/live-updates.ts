@@ -19,7 +19,7 @@ export interface LiveOptions {
   readonly random: () => number;
 }
 
-/** Reasons to fetch screens again: the types of events with news. */
+/** Reasons to fetch screens again: types of events that change them. */
 export type Topic = (typeof topics)[number];
 
 export type LiveState = "connecting" | "live" | "lost";

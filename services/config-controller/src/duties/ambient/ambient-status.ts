@@ -98,7 +98,7 @@ export class AmbientStatus {
     const others = isShared ? [] : conditionsOf(object).filter(({ type }) => !ambientConditionTypes.has(type));
     const body = {
       ...{ apiVersion, kind },
-      // A concurrent writer keeps its changes: the object comes again with them.
+      // A concurrent writer keeps its changes: the object is processed again with them.
       metadata: { name, namespace, resourceVersion },
       status: { conditions: [...others, ...conditions.map((one) => this.#stamped(object, one, isShared))] },
     };

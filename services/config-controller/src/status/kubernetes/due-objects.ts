@@ -13,7 +13,7 @@ export interface Due {
 export interface DueOptions {
   /** Between two looks at an object that has more to come. */
   readonly againMs: number;
-  /** An object that nobody reports is shown as such after this long. */
+  /** An object without a report is shown as such after this long. */
   readonly silenceMs: number;
 }
 
@@ -23,9 +23,9 @@ export class DueObjects {
   readonly #fresh = new Map<string, Due>();
   /** More is to come, with the time of the next look: in its order, for the time between looks is one. */
   readonly #again = new Map<string, Due & { readonly lookAtMs: number }>();
-  /** Nobody reports it yet: in order of `sinceMs`, but for what is much later anyway. */
+  /** Objects without a report yet, in order of `sinceMs`, except for those due much later anyway. */
   readonly #silent = new Map<string, Due>();
-  /** Objects whose status already reports that nobody reports them. */
+  /** Objects whose status already states that they are not reported. */
   readonly #unheard = new Map<string, Due>();
 
   constructor(options: DueOptions) {
@@ -52,7 +52,7 @@ export class DueObjects {
     this.#again.set(due.object, { ...due, lookAtMs: nowMs + this.#options.againMs });
   }
 
-  /** A taken object that nobody reports; `isWritten`: no further write is needed until somebody does. */
+  /** A taken object without a report; `isWritten`: no further write is needed until it has one. */
   silent(due: Due, isWritten: boolean): void {
     (isWritten ? this.#unheard : this.#silent).set(due.object, due);
   }

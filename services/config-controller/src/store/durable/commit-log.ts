@@ -53,7 +53,7 @@ export class CommitLog {
     this.#head = new HeadValue(options);
   }
 
-  /** As of the last transaction that was heard of. */
+  /** As of the last transaction received. */
   get table(): ConfigTable {
     return this.#state.table;
   }
@@ -94,7 +94,7 @@ export class CommitLog {
     return this.#turns.take(() => this.#commit(edit, caller));
   }
 
-  /** Hears what other replicas write. Runs until `stop`. */
+  /** Follows the writes of other replicas. Runs until `stop`. */
   async follow(stop: AbortSignal): Promise<void> {
     for await (const entry of this.#options.values.watch(stop)) {
       if (entry.key !== headKey || entry.value === undefined) continue;

@@ -36,7 +36,7 @@ export interface DurableStore {
   compare(): Promise<readonly string[]>;
   /** Writes everything as it is. @throws StoreError STORE_AWAY */
   writeAgain(): Promise<void>;
-  /** Hears what other replicas write. Runs until `stop`. */
+  /** Follows the writes of other replicas. Runs until `stop`. */
   follow(stop: AbortSignal): Promise<void>;
 }
 

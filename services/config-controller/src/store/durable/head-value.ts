@@ -38,7 +38,7 @@ export class HeadValue {
     return away(() => this.#options.values.get(headKey), failure);
   }
 
-  /** The stored one where it is the transaction that this replica knew last. @throws StoreError STORE_AWAY */
+  /** The stored one where it is the last transaction of this replica. @throws StoreError STORE_AWAY */
   async readOwn(): Promise<Transaction | undefined> {
     const found = await this.read();
     const transaction = found && this.decode(found);

@@ -54,7 +54,7 @@ export class KindFollower {
     return this.#isTaking;
   }
 
-  /** Nobody needs to wait for it: it is listed, or the API server refuses to. */
+  /** It is not waited for: it is listed, or the API server refuses to list it. */
   get isSettled(): boolean {
     const { nowMs } = this.#options;
     const isRefused = this.#refusedSinceMs !== undefined && nowMs() - this.#refusedSinceMs >= patienceMs;

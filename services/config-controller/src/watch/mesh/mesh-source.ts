@@ -107,7 +107,7 @@ async function pump(
   try {
     for await (const version of layer.versions(stop)) await queue.put({ index, version }, stop);
   } catch (cause) {
-    // The reader of the queue gets it; after the end there is nobody left who could care.
+    // The reader of the queue gets it; after the end it has no effect any more.
     if (!stop.aborted) queue.close(cause);
   }
 }

@@ -94,7 +94,7 @@ function typedConfig({ layer, url, ...inputs }: ExtensionConfigInputs): Any {
   return layer === "http" ? pack(HttpWasmSchema, { config }) : pack(NetworkWasmSchema, { config });
 }
 
-/** Rules of ALLOW without a policy allow nobody. */
+/** Rules of ALLOW without a policy allow no caller. */
 const deniesAll = { rules: {} };
 const denyAllConnections = pack(NetworkRbacSchema, { ...deniesAll, statPrefix: "tcp." });
 

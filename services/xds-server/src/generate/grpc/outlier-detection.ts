@@ -11,7 +11,7 @@ import type { OutlierDetection } from "@flotilla/proto/networking/v1alpha3/desti
 
 /** The default of a rule that gives no number of errors. */
 const defaultErrors = 5;
-/** The only endpoint is not ejected: nobody could answer then. */
+/** The only endpoint is not ejected: none would be left to answer. */
 const minimumHosts = 2;
 
 /** Undefined where a rule turns ejection off. */

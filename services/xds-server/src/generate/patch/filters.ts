@@ -34,7 +34,7 @@ export function patchFilters(chain: FilterChain, patches: readonly Patch[], repo
 
 type Matcher = (patch: Patch) => ((filter: { readonly name: string }) => boolean) | undefined;
 
-/** Whatever changes which filters there are; merges come after all of these. */
+/** Operations that add, remove or move filters; merges come after all of these. */
 export function changeFilters<Item extends Message & { readonly name: string }>(
   schema: GenMessage<Item>,
   items: readonly Item[],

@@ -69,7 +69,7 @@ interface EndpointRules extends Omit<EndpointInputs, "shards" | "portNumber"> {
   readonly isPerCluster: boolean;
 }
 
-/** Whatever endpoints there are: a change of endpoints costs their selection alone. */
+/** Independent of the endpoints: a change of endpoints costs their selection alone. */
 const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (view, target) => {
   const { name: clusterName, service, port, subset, rule } = target;
   const policy = clusterPolicy(view, target);

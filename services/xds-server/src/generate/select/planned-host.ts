@@ -145,7 +145,7 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
   return { ...domains, all };
 }
 
-/** A range stands among the domains as it is written, though nobody can call it so. So istiod does it. */
+/** A range stands among the domains as it is written, though no caller can name it so. So istiod does it. */
 function addressesOf(view: View, service: Service): readonly string[] {
   const addresses = reachableAddresses(view, service);
   const range = [service.defaultAddress, ...(service.addresses ?? [])].find((address) => address.includes("/"));

@@ -34,7 +34,7 @@ export class StaticSource implements ResourceSource {
   }
 
   #resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined {
-    if (typeUrl === this.failing) throw new Error(`no ${typeUrl}: a test wants it so`);
+    if (typeUrl === this.failing) throw new Error(`no ${typeUrl}: set to fail by the test`);
     const all = this.#sets.get(typeUrl);
     if (all === undefined) return rulesOf(typeUrl).order > 8 ? undefined : this.#empty(typeUrl);
     if (names === undefined) return all;

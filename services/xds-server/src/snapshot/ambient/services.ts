@@ -9,7 +9,7 @@ import { meshNetwork, namespaceTraits, sameJson } from "./namespaces.ts";
 import { visibilityOf } from "./visibility.ts";
 import { serviceBinding } from "./waypoints.ts";
 
-/** Undefined for other names of services, and for ServiceEntries that are visible to nobody. */
+/** Undefined for other names of services, and for ServiceEntries that are visible to no namespace. */
 export const ambientService = query<ServiceFacts | undefined, ServiceText>(
   "ambient-service",
   (view, text) => {

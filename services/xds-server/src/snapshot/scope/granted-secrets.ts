@@ -1,6 +1,6 @@
 /**
  * Selects the Secrets that a caller may receive. A key pair of its own namespace: where its account may read Secrets (the API server or a
- * setting decides), and where nobody decides, to routers, and to sidecars that a DestinationRule with a selector names it for. A key pair
+ * setting decides), and where no permission is known, to routers, and to sidecars that a DestinationRule with a selector names it for. A key pair
  * by `kubernetes-gateway://`: where a Gateway that is for the caller refers to it, across namespaces by a ReferenceGrant. Roots are no
  * secrets.
  */

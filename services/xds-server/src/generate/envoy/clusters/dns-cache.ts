@@ -19,7 +19,7 @@ export interface DnsCache {
   readonly ipMode: IpMode;
   /** `address:port` of the agent's DNS proxy; empty for the system's resolver. */
   readonly resolver: string;
-  /** Where nobody bounds the names that callers ask for. */
+  /** Where the names that callers ask for have no bound. */
   readonly maxHosts?: number;
 }
 

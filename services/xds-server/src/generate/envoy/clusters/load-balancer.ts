@@ -78,7 +78,7 @@ function slowStartConfig(settings: LoadBalancerSettings | undefined): Cluster_Sl
   });
 }
 
-/** Envoy requires some name for a value that can be overridden at run time; nobody sets this one. */
+/** Envoy requires some name for a value that can be overridden at run time; this one is never set. */
 const aggressionKey = "(";
 
 export interface CommonLbInputs {

@@ -34,7 +34,7 @@ interface ExtensionMatch {
 /** The filter chain that extensions are selected for; gateways are on the side of clients. */
 export interface ChainPlace {
   readonly side: "inbound" | "outbound";
-  /** 0 where nobody names a port. */
+  /** 0 where no port is named. */
   readonly port: number;
 }
 

@@ -30,7 +30,7 @@ export interface ConnectionManagerInputs {
   readonly routes: string | RouteConfiguration | ScopedRoutes;
   readonly grpcWeb: boolean;
   readonly http2?: boolean;
-  /** The port that extensions are selected by; 0 where nobody names one. */
+  /** The port that extensions are selected by; 0 where none is named. */
   readonly port: number;
   /** Of the workload. */
   readonly policies?: PolicyFilters<HttpFilter>;

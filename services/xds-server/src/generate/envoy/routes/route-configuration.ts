@@ -23,7 +23,7 @@ export function routeConfigurationTail(more: { readonly typedPerFilterConfig?: R
   });
 }
 
-/** Whatever names a service has apart from its host name. */
+/** Names of a service apart from its host name. */
 export interface ServiceNames {
   readonly hostname: string;
   readonly aliases: readonly string[];

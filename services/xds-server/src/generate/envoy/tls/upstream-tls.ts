@@ -66,7 +66,7 @@ export function mutualTls({
     create(UpstreamTlsContextSchema, {
       sni,
       commonTlsContext: {
-        // "istio" shows the server's sidecar that the peer is one too; foreign certificates make the caller a stranger.
+        // "istio" shows the server's sidecar that the peer is one too; with foreign certificates the caller is not of the mesh.
         alpnProtocols: [...(own === undefined ? inMesh : []), ...(http2 ? ["h2"] : [])],
         tlsCertificateSdsSecretConfigs: [
           own === undefined ? agentSecret("default") : fileSecret(`file-cert:${own.certificate}~${own.key}`),

@@ -35,9 +35,9 @@ export interface InboundDestination {
   readonly statPrefix: string;
   /** Of TCP proxies. */
   readonly tcpStatPrefix: string;
-  /** Absent for connections to ports that nobody names. */
+  /** Absent for connections to ports that are not declared. */
   readonly port?: InboundPort;
-  /** The only port that is meant of those that nobody names. */
+  /** The only port of those that are not declared. */
   readonly unnamedPort?: number;
 }
 

@@ -127,7 +127,7 @@ function inOrder(ports: readonly number[]): readonly number[] {
 }
 
 /**
- * Ports that nobody names stand in the list as port 0, as in istiod: the inspector looks at them all the same.
+ * Ports that are not declared stand in the list as port 0, as in istiod: the inspector looks at them all the same.
  * Source: corpus xds, TestPeerAuthenticationPassthrough.
  */
 function skippedByHttp({ listenPort }: VirtualInboundInputs, named: readonly number[], elsewhere: boolean) {

@@ -1,6 +1,6 @@
 /**
  * Runs the tests of one kind: `run-tests.ts unit|integration [NAME…]`, where a NAME is a part of a file's path. Lists at the end what
- * failed, what was skipped and what passed only in a second run, each with the reason, and the files that took longest and computed most, and closes with
+ * failed, was skipped and passed only in a second run, each with the reason, and the files that took longest and computed most, and closes with
  * `N passed, N failed, N skipped`.
  */
 import { availableParallelism } from "node:os";
@@ -33,7 +33,7 @@ await runPlanned(
   (key) => groups.get(key)?.reduce((sum, file) => sum + (lastRun.get(file) ?? Number.POSITIVE_INFINITY), 0),
 );
 writeLastRun(new Map(first.map(({ file, seconds }) => [relative(root, file), seconds])));
-// Unit tests depend on no clock and no other process: what fails there is a defect at once.
+// Unit tests depend on no clock and no other process: a failure there is a defect at once.
 const again = kind === "integration" ? await runFailedAgain(first, (file) => run(relative(root, file))) : undefined;
 report(again ?? { outcomes: first, unsteady: [] });
 

@@ -18,7 +18,7 @@ interface Script {
 /** From offset to offset. */
 type Gap = readonly [number, number];
 
-/** By function: what has not run yet. */
+/** By function: ranges that have not run yet. */
 type Gaps = ReadonlyMap<string, readonly Gap[]>;
 
 export class CoverageGuide implements Disposable {

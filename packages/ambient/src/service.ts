@@ -12,7 +12,7 @@ import type { Binding } from "./binding.ts";
 import type { GatewayFacts, LoadBalancingFacts, NetworkRange, ServiceFacts, ServicePortFacts } from "./facts.ts";
 import type { Waypoint } from "./waypoint.ts";
 
-/** Of a ServiceEntry, what its service does not have. */
+/** Fields of a ServiceEntry that its service lacks. */
 export interface EntryTraits {
   /** By number, of ports that lead to another one. */
   readonly targetPorts: ReadonlyMap<number, number>;

@@ -112,7 +112,7 @@ export interface PolicyTarget {
   readonly message: string;
 }
 
-/** Of a policy with targets: of several, what holds for all. */
+/** Conditions of a policy with targets; with several targets, those that hold for all. */
 export function waypointCondition(targets: readonly PolicyTarget[]): readonly AmbientCondition[] {
   const [only, ...more] = targets;
   if (only === undefined) return [];

@@ -11,7 +11,7 @@ export interface Index {
   readonly keysOf: (object: MeshObject) => readonly string[];
 }
 
-/** The only way an analyzer may look at other objects: what it reads is recorded, and a change of it runs the check again. */
+/** The only way for an analyzer to read other objects: reads are recorded, and a change of an object read runs the check again. */
 export interface Mesh {
   find(kind: string, namespace: string, name: string): MeshObject | undefined;
   /** All objects of a kind, by namespace and name. */

@@ -40,7 +40,7 @@ export class MeshAnalysis {
     return this.settle();
   }
 
-  /** Takes changes in; what they concern is checked by `settle`. */
+  /** Takes changes in; `settle` checks the objects that they concern. */
   note(changes: Iterable<ObjectChange>): void {
     for (const change of changes) {
       const key = configKeyText("object" in change ? change.object.key : change.removed);

@@ -13,7 +13,7 @@ export interface ReviewLimits {
   readonly maxCharacters: number;
   /** No further check begins after this. */
   readonly budgetMs: number;
-  /** Checks that look at objects of these kinds are left out: what exists of them is not known yet. */
+  /** Checks that read objects of these kinds are left out: their objects are not known yet. */
   readonly unknown?: ReadonlySet<string>;
 }
 

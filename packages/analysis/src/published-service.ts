@@ -62,7 +62,7 @@ export class PublishedServices {
 function keyOf({ name, namespace, hostname, registry }: Service): ConfigKey | undefined {
   if (registry === "External") return undefined;
   if (hostname === `${name}.${namespace}.svc.cluster.local`) return { kind: "Service", namespace, name };
-  // Other domains and registries: what counts is the host.
+  // Other domains and registries: the host decides.
   return { kind: "ServiceEntry", namespace, name: `${registry}:${hostname}` };
 }
 

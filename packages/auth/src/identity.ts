@@ -38,7 +38,7 @@ export function formatIdentity({ trustDomain, namespace, serviceAccount }: Ident
   return text;
 }
 
-/** The identities, and the same ones in every other trust domain; what is not an identity stays alone. Sorted. */
+/** The identities, and the same ones in every other trust domain; other texts stay as they are. Sorted. */
 export function expandTrustDomains(identities: readonly string[], trustDomains: readonly string[]): readonly string[] {
   const all = new Set(identities);
   for (const text of identities) {

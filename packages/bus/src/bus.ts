@@ -99,7 +99,7 @@ export interface ReadPlace {
   readonly mark: Mark | undefined;
 }
 
-/** The place of a message, and when it was stored: what is stored there in another history was stored later. */
+/** The place of a message, and when it was stored: a message there in another history was stored later. */
 export interface Mark {
   readonly sequence: number;
   readonly storedAtMs: number;

@@ -29,7 +29,7 @@ export async function connectWithHealth(
   return bus;
 }
 
-/** A service that stops does not wait for servers that are away: what it would publish, its successor publishes. */
+/** A service that stops does not wait for unreachable servers: its successor publishes its changes. */
 function closeWhereAway(bus: Bus, stop: AbortSignal): void {
   const close = (): void => {
     if (stop.aborted && !bus.state.connected) void bus[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ export interface LeaseOptions {
   /** Names this process among all that ask. */
   readonly holder: string;
   readonly ttlMs: number;
-  /** Grows evenly: what is measured is time that passed. */
+  /** Monotonic: elapsed time is measured. */
   readonly nowMs: () => number;
   /** A machine that slept has lost its lease, though `nowMs` may not have gone on. */
   readonly wallClockMs: () => number;

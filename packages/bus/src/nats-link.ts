@@ -57,7 +57,7 @@ export class NatsLink {
     return info?.cluster === undefined ? info?.server_id : undefined;
   }
 
-  /** Fires when the connection or the stream is lost: what waits for an answer on it need not wait any longer. */
+  /** Fires when the connection or the stream is lost: requests without an answer need not wait any longer. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }

@@ -94,7 +94,7 @@ function parse(address: string): URL {
   return new URL(address);
 }
 
-/** For messages: what stands before the host may be a password. */
+/** For messages: the part before the host may be a password. */
 function withoutUser(address: string): string {
   const [from, to] = [address.indexOf("//"), address.lastIndexOf("@")];
   return from === -1 || to < from ? address : `${address.slice(0, from + 2)}${address.slice(to + 1)}`;

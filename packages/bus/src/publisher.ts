@@ -28,7 +28,7 @@ export interface PublisherOptions {
    * publisher remembers each change itself.
    */
   readonly current?: () => Iterable<Change>;
-  /** Called with a change that is too large to publish; what was published of its key before stays in force. */
+  /** Called with a change that is too large to publish; the published version of its key stays in force. */
   readonly onRefused?: (change: Change, reason: string) => void;
   /** Called with what the stream has taken, repairs included. */
   readonly onPublished?: (changes: readonly Pick<Change, "type" | "op">[], cause: Cause) => void;
@@ -160,7 +160,7 @@ class KeyedPublisher implements Publisher {
     return this.#send(await this.#differing(changes), options);
   }
 
-  /** Of those that are wanted: what differs from what the stream holds, ready to travel. */
+  /** Wanted changes that differ from the stream, encoded. */
   async #differing(
     changes: Iterable<Change>,
     isWanted: (change: Change) => boolean = () => true,

@@ -23,7 +23,7 @@ export interface Seal {
   open(sealed: Uint8Array, place?: string): Uint8Array;
   /** Equal for equal contents; reveals nothing about them without the key. */
   fingerprint(plain: Uint8Array): string;
-  /** HMAC-SHA256 of the parts, with a key derived for `purpose`: what is authentic for one purpose is not for another. */
+  /** HMAC-SHA256 of the parts, with a key derived for `purpose`: a tag for one purpose is invalid for another. */
   mac(purpose: MacPurpose, parts: readonly (string | Uint8Array)[]): Buffer;
 }
 

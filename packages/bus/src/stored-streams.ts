@@ -1,5 +1,5 @@
 /**
- * Everything that the control plane keeps on NATS, and what a loss of it means: which streams must be written to disk before they
+ * All data of the control plane on NATS, and the effect of its loss: which streams must be written to disk before they
  * are acknowledged follows from that (docs/decisions/0130-synchronous-nats.md). docs/architecture/stored-data.md shows this table.
  */
 
@@ -11,7 +11,7 @@ export interface StoredStream {
   readonly readers?: readonly string[];
   readonly holds: string;
   /**
-   * - `truth`: kept nowhere else; what was acknowledged must survive.
+   * - `truth`: kept nowhere else; acknowledged writes must survive.
    * - `copy`: its writers have the source, compare and publish what is missing.
    * - `lease`: one holder at a time; a lost lease ends early, a resurrected one must not overlap with another.
    * - `report`: written again at short intervals, ends with its writer.

@@ -1,5 +1,5 @@
 /**
- * Follows the changes of the fleet: what was written together arrives together. While it catches up
+ * Follows the changes of the fleet: changes that were written together arrive together. While it catches up
  * with what is stored, groups may have lost members to newer values; then everything comes as one.
  */
 import type { Cause, Change, ChangeGroup } from "@flotilla/model";

@@ -24,7 +24,7 @@ for (const path of ["/", "/proxies", "/objects", "/changes"])
 
 await page.goto(`${server.url}/proxies`);
 await page.locator("tbody tr").first().waitFor();
-// Each time another namespace: what was shown before is shown at once.
+// Another namespace each time: answers shown before come from the cache.
 const filter = summary(await repeated((at) => filtered(page, namespaces[at] ?? "")));
 await page.goto(`${server.url}/proxies`);
 await page.locator("tbody tr").first().waitFor();

@@ -73,7 +73,7 @@ export class CatalogFollower {
     return this.#isListed && [...this.#services.values()].every(({ read }) => read);
   }
 
-  /** Set while a question has no answer, to the one that waits longest: what is known of it is as old as this. */
+  /** Set while a question has no answer, to the one that waits longest: the state of the catalog is as old as this. */
   get away(): Away | undefined {
     const [longest] = this.#unanswered.values();
     return longest;

@@ -34,7 +34,7 @@ interface Stream {
   send(): void;
 }
 
-/** Listens on a Unix socket; what an earlier process left there is replaced. */
+/** Listens on a Unix socket; the socket of an earlier process is replaced. */
 export async function serveSecrets(socketPath: string, first: WorkloadCertificate): Promise<SdsServer> {
   let current = first;
   let version = 1;

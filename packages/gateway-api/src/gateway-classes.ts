@@ -1,5 +1,5 @@
 /**
- * Classes of Gateways that Istio's controllers serve: which controller has a Gateway, and what follows from it.
+ * Classes of Gateways that Istio's controllers serve: which controller has a Gateway, and its consequences.
  * Names and meaning are those of istiod (gateway.networking.k8s.io support, `istio.io/gateway-controller` and its siblings).
  */
 

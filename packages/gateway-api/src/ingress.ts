@@ -210,7 +210,7 @@ function match(type: "exact" | "prefix", value: string): StringMatch {
   return create(StringMatchSchema, { matchType: { case: type, value } });
 }
 
-/** Longer paths first, of equally long ones the exact; what matches everything comes last. */
+/** Longer paths first, of equally long ones the exact; the catch-all comes last. */
 function compareRoutes(a: HTTPRoute, b: HTTPRoute): number {
   const [left, right] = [pathLength(a.match[0]?.uri), pathLength(b.match[0]?.uri)];
   return right.length - left.length || Number(right.isExact) - Number(left.isExact);

@@ -13,7 +13,7 @@ export interface BodyBounds {
 interface HeldBody {
   bytes: number;
   readonly address: string;
-  /** Set once the body is read: it is refused, and what was held of it is free. */
+  /** Set once the body is read: it is refused, and its memory is free. */
   refuse: (() => void) | undefined;
 }
 
@@ -37,7 +37,7 @@ export class HeldBodies {
     boundsOfRequest.set(request, this);
   }
 
-  /** `refuse` is called once when there is no room for the body, or for another one's: what came of it is not held any more. */
+  /** `refuse` is called once when there is no room for the body, or for another one's: its received part is not held any more. */
   begin(request: IncomingMessage, refuse: () => void): void {
     const body = this.#byRequest.get(request);
     if (body === undefined) return;

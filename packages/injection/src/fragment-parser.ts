@@ -1,5 +1,5 @@
 /**
- * YAML of templates, parsed by parts: what a template makes for different pods differs in a few lines, and parsing is most of the work of an
+ * YAML of templates, parsed by parts: the output of a template for different pods differs in a few lines, and parsing is most of the work of an
  * injection. A block mapping or sequence whose text is not known is split into its entries, down to single ones, which the YAML library parses.
  *
  * Splitting by indentation can be wrong only within a text in quotes or brackets that goes over several lines. Then a part ends within it, the

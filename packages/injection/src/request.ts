@@ -33,7 +33,7 @@ export interface Workload {
   readonly namespace: string;
 }
 
-/** The workload a pod belongs to, as far as the pod reports: what its owner is called, without what controllers append. */
+/** The workload a pod belongs to, as far as the pod reports: the name of its owner, without the suffix of its controller. */
 export function workloadOf({ metadata }: Pod, namespace: string): Workload {
   const space = metadata.namespace || namespace;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);

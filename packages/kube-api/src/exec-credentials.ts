@@ -44,7 +44,7 @@ async function run(fields: ExecFields, file: string): Promise<NonNullable<Printe
   const spec = { interactive: false, ...(cluster && { cluster }) };
   const execInfo = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
   const added = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-  // The program's environment is ours, as with every client of Kubernetes: what it reads there is its own affair.
+  // The program inherits the environment, as with every client of Kubernetes.
   const options = {
     env: { ...ownEnvironment, ...added, KUBERNETES_EXEC_INFO: execInfo },
     timeout: programMs,

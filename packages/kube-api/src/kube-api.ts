@@ -200,7 +200,7 @@ function refusal({ method, path }: Call, status: number, text: string): KubeErro
   return new KubeError(code, `${method} ${path}: ${status} ${message}${advice}`, { status });
 }
 
-/** The API server answers with a Status; what stands before it may answer with anything. */
+/** The API server answers with a Status; a proxy in front of it may answer with anything. */
 function messageOf(text: string): string {
   try {
     const { message } = JSON.parse(text) as { readonly message?: unknown };

@@ -9,7 +9,7 @@ import type { KubeApi, KubeObject } from "./kube-api.ts";
 
 /** The state of a kind as a list, then its changes. */
 export type MirrorEvent<T> =
-  /** Everything there is as of `version`; what is not in it is gone. `objects` is emptied when the next event is asked for. */
+  /** All objects as of `version`; others are gone. `objects` is emptied when the next event is asked for. */
   | { readonly type: "list"; readonly objects: readonly T[]; readonly version: string }
   | { readonly type: "put"; readonly object: T }
   | { readonly type: "delete"; readonly object: T };

@@ -40,7 +40,7 @@ function partsOf(version: string): { readonly numbers: readonly number[]; readon
   return { numbers: core.split(".").map((part) => Number.parseInt(part, 10) || 0), pre: pre.join("-") };
 }
 
-/** Of what stands after the hyphen: a number is older than a word, and what is longer is newer. */
+/** Orders the part after the hyphen: a number is older than a word, and a longer text is newer. */
 function compareIdentifiers(left: readonly string[], right: readonly string[]): number {
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
     const [a, b] = [left[at], right[at]];

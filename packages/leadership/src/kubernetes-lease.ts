@@ -15,7 +15,7 @@ export interface KubernetesLeaseOptions {
   readonly candidate: Candidate;
   /** After this silence another may take it; whole seconds. */
   readonly ttlMs: number;
-  /** Grows evenly: what is measured is time that passed. */
+  /** Monotonic: elapsed time is measured. */
   readonly nowMs: () => number;
   /**
    * Written for people and for client-go, which shows but does not trust it. A machine that slept has lost its lease, though `nowMs`
@@ -89,7 +89,7 @@ export class KubernetesLease {
     const { nowMs, wallClockMs, ttlMs } = this.#options;
     const [askedMs, askedWallMs] = [nowMs(), wallClockMs()];
     if (!(await this.#put(renewed(lease, this.#options), lease)))
-      // A nominee may have been faster with its annotation: what is held is held until then.
+      // A nominee may have been faster with its annotation: the lease is held until then.
       return lease?.spec?.holderIdentity === this.#options.candidate.holder ? this.isHeld : this.#lose();
     this.#isYielding = false;
     // Half: a holder that cannot renew it has ended its duties long before another begins them.

@@ -9,7 +9,7 @@ const seconds = /^-?\d+(?:\.\d{1,9})?s$/;
 const goDuration = /^(-?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/;
 const unitNanos: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 };
 
-/** The same JSON with durations in seconds; what is no duration stays as it is, for the reader to refuse. */
+/** The same JSON with durations in seconds; invalid durations stay as they are, for the reader to refuse. */
 export function withSeconds(message: Descriptor, json: JsonValue): JsonValue {
   if (message.typeName === "google.protobuf.Duration") return typeof json === "string" ? inSeconds(json) : json;
   if (message.typeName.startsWith("google.protobuf.") || !isJsonObject(json)) return json;

@@ -98,7 +98,7 @@ export class WireWriter {
     this.#view.setFloat64(this.#start, value, true);
   }
 
-  /** @throws TypeError, as does `string`: what has no length would spoil the rest of the buffer. */
+  /** @throws TypeError, as does `string`: a value without a length would corrupt the rest of the buffer. */
   bytes(value: Uint8Array): void {
     if (!(value instanceof Uint8Array)) throw new TypeError(`expected bytes, got ${typeof value}`);
     this.raw(value);

@@ -12,7 +12,7 @@ export const frameHeadBytes = 5;
 const freeInflatedBytes = 65_536;
 const maxInflation = 32;
 
-/** The message in one piece with its head: what streams can share. */
+/** The message in one piece with its head, so that streams can share it. */
 export function frameOf(...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, { length }) => sum + length, 0);
   const head = Buffer.alloc(frameHeadBytes);

@@ -23,7 +23,7 @@ export interface RawServerOptions extends KeeperOptions {
 /** Takes sockets in; shaped like the one of grpc-js, so that either stands behind the same port. */
 export interface ConnectionInjector {
   injectConnection(socket: Socket): void;
-  /** Sends clients GOAWAY; what is left after `graceMs` is cut. */
+  /** Sends clients GOAWAY; connections left after `graceMs` are closed. */
   drain(graceMs: number): void;
   destroy(): void;
 }

@@ -94,7 +94,7 @@ export const meshNetworksKey: ConfigKey = { kind: "MeshNetworks", namespace: "",
 /** The documents over the defaults, the weakest first; none: the defaults alone. */
 export function meshConfigOf(...documents: readonly (JsonObject | undefined)[]): Config<JsonObject> {
   const present = documents.filter((document) => document !== undefined);
-  // Once over the defaults even without a document: what is a set is put in order.
+  // Once over the defaults even without a document: sets are sorted.
   return meshObject(meshConfigKey, [{}, ...present].reduce(applyMeshConfig, defaultMeshConfig));
 }
 

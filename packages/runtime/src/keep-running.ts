@@ -1,4 +1,4 @@
-/** Work beside serving that needs a server of others: what that server does never ends the service. */
+/** Background work that needs another server: failures of that server never end the service. */
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
@@ -54,7 +54,7 @@ const usualSteadyMs = 30_000;
 /**
  * Runs `work` until it ends by itself or `stop` fires, and begins it again with back-off when it fails; the same failure is logged once,
  * and counted each time.
- * The signal it gets fires with `stop`, and when the attempt has failed: what runs beside the part that failed ends.
+ * The signal it gets fires with `stop`, and when the attempt has failed: parts beside the one that failed end.
  * @throws what `work` throws when it is a mistake in the code (TypeError, ReferenceError)
  */
 export async function keepRunning(

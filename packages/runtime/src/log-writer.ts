@@ -57,7 +57,7 @@ export class LogWriter {
     this.#next();
   }
 
-  /** When the process ends: what waits is written as far as it is taken within a fifth of a second. */
+  /** When the process ends: waiting lines are written as far as they are read within a fifth of a second. */
   flushSync(): void {
     let attempts = 20;
     for (let batch = this.#take(); batch.length > 0; batch = batch.length > 0 ? batch : this.#take()) {

@@ -85,7 +85,7 @@ export function timeLimit(ms: number, stop?: AbortSignal): TimeLimit {
   return { signal: limited.signal, [Symbol.dispose]: end };
 }
 
-/** Runs `work` until it ends; what was waiting in it when `stop` fired ends with its reason, and that is no failure. */
+/** Runs `work` until it ends; waits in it that end with the reason of `stop` are no failure. */
 export async function untilStopped(work: () => Promise<void>, stop: AbortSignal): Promise<void> {
   try {
     await work();

@@ -1,4 +1,4 @@
-/** Failures of a source as a whole; what is wrong with single objects is a problem, not an error. */
+/** Failures of a source as a whole; faults of single objects are problems, not errors. */
 export type SourceErrorCode = "SOURCE_UNREADABLE" | "SOURCE_BUSY";
 
 /** A source that cannot be read at all, with a stable code. */

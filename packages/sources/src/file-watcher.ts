@@ -137,7 +137,7 @@ export class FileWatcher implements AsyncDisposable {
     }
   }
 
-  /** One doubtful file holds everything back: what was written together shall arrive together. */
+  /** One incomplete file holds everything back: files that were written together shall arrive together. */
   #isUnsettled(changed: ReadonlyMap<string, FileStamp | undefined>, texts: ReadonlyMap<string, FileText>): boolean {
     const now = Date.now();
     let unsettled = false;

@@ -20,14 +20,14 @@ import type {
 /** Connection, lock and authentication of the store. */
 export interface RedisStoreOptions extends RedisLinkOptions {
   readonly lockMs: number;
-  /** With it, what others write into the store is refused; without it only damage is found. */
+  /** With it, values of other writers are refused; without it only damage is found. */
   readonly mac: Mac | undefined;
   readonly unreadable: UnreadableValues;
 }
 
 /** Changes with the form of the entries; others are refused by name. */
 const format = "4";
-/** A tag that no entry has: what cannot be read is written anew. */
+/** A tag that no entry has: unreadable entries are written again. */
 const unreadable = "f".repeat(32);
 
 /** Opens the store in Redis; it connects in the background and reconnects without end. */
@@ -174,7 +174,7 @@ class RedisStore implements SnapshotStore {
     }
   }
 
-  /** Of the writer: what is of another type can be neither read nor written into, and is removed. */
+  /** Of the writer: a key of another type can be neither read nor written, and is removed. */
   async #readOrClear(): Promise<Stored> {
     try {
       return await this.#read();

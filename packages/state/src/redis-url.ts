@@ -64,7 +64,7 @@ function sentinelOptions(url: string, isSecure: boolean): Options {
     ...(isSecure && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
     // A failover is followed when Sentinel announces it, also while the old primary still answers.
     failoverDetector: true,
-    // The URL lists all Sentinels; what one of them reports about the others may be addresses that certificates do not name.
+    // The URL lists all Sentinels; one of them may report addresses of others that certificates do not name.
     updateSentinels: false,
     // A Sentinel that hangs is passed over.
     sentinelCommandTimeout: 2_000,

@@ -1,5 +1,5 @@
 /**
- * Properties: what holds for every input, checked with random ones and shrunk to a small one when it fails. The seed is fixed, so
+ * Properties that hold for every input, checked with random ones and shrunk to a small one when it fails. The seed is fixed, so
  * that a test that passed passes again; PROPERTY_SEED, PROPERTY_PATH and PROPERTY_RUNS ask for others (README.md).
  */
 import fc from "fast-check";

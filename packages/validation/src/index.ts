@@ -1,4 +1,4 @@
-/** Validation of configuration: what the kinds' schemas demand, and what only the meaning of the fields decides. */
+/** Validation of configuration: the kinds' schemas, and rules on the meaning of the fields. */
 export { hasErrors, type Problem, problemText, type Severity } from "./problem.ts";
 export { editorSchemas } from "./schema/editor-schemas.ts";
 export { createSchemaValidator, type SchemaOptions, type SchemaValidator } from "./schema/validate-schema.ts";

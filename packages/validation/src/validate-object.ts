@@ -1,4 +1,4 @@
-/** All that is known about whether an object is right: its schema first, and what it means when it fits that. */
+/** All checks of one object: its schema first, then its meaning. */
 
 import { anything, ownValue } from "@flotilla/model";
 import { hasErrors, type Problem } from "./problem.ts";

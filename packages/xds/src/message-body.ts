@@ -117,7 +117,7 @@ function memo<Key extends object, Value>(cache: WeakMap<Key, Value>, key: Key, m
   return value;
 }
 
-/** The same objects for the same two sets: what streams share is computed once. */
+/** The same objects for the same two sets: shared differences are computed once. */
 class DiffCache {
   readonly #byTarget = new WeakMap<ResourceSet, WeakMap<ResourceSet, SetDiff>>();
 

@@ -63,7 +63,7 @@ function planPartial(known: TypeState, set: ResourceSet, bodies: Bodies): Messag
   const shared = bodies.delta(sent, set);
   const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
   const more = [...again, ...absentees(new Set([...shared.removed, ...asked, ...suspects.keys()]))];
-  // This form does not write removed names: what is shared may hold them.
+  // This form does not write removed names: the shared difference may hold them.
   const body = withMore(shared, more, []);
   return body.resources.length > 0 || due?.mustAnswer === true ? body : undefined;
 }

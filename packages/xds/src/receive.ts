@@ -195,7 +195,7 @@ function contentsOf({ resources, removed }: MessageBody): readonly (readonly [st
   ];
 }
 
-/** A client answers in order: what was sent before the message it answers is answered too. */
+/** A client answers in order: messages before the answered one are answered too. */
 function answer(
   { outstanding }: TypeState,
   nonce: string,

@@ -172,7 +172,7 @@ export function diffSets({ byName: before }: ResourceSet, after: ResourceSet): S
 export interface TypeRules {
   /** An empty first subscription means "everything" (else "nothing"). */
   readonly wildcard: boolean;
-  /** State of the world: a response holds all resources, and what it leaves out is deleted. */
+  /** State of the world: a response holds all resources, and others are deleted. */
   readonly complete: boolean;
   /** Place on a stream when several types are due: make before break. */
   readonly order: number;

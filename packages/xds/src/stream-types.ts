@@ -1,4 +1,4 @@
-/** The state of a stream, what happens to it, and what it has to send; the sets of names that its client asks for. */
+/** The state of a stream, its events and its effects; the sets of names that its client asks for. */
 import type { MessageBody } from "./message-body.ts";
 import type { ClientRequest } from "./request.ts";
 import type { ResourceSet } from "./resource-set.ts";

@@ -55,7 +55,7 @@ function grownNames(before: NameSet, given: readonly string[], added: readonly s
 export interface DeltaNames {
   readonly subscribe: readonly string[];
   readonly unsubscribe: readonly string[];
-  /** Of the first request of a type: what the client has. */
+  /** Of the first request of a type: the versions that the client has. */
   readonly held: Iterable<string>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * ca: proves who calls and signs what they may have.
  *
- * The composition root: what is acquired from top to bottom is released from bottom to top. `app/` has the wiring of each area.
+ * The composition root: resources are acquired from top to bottom and released from bottom to top. `app/` has the wiring of each area.
  */
 import { join } from "node:path";
 import { delay, type Logger, orAborted, startService } from "@flotilla/runtime";

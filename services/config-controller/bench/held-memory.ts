@@ -29,7 +29,7 @@ async function ownBytes(): Promise<number> {
   }, 0);
 }
 
-/** Twice: what the first collection finalizes the second takes. */
+/** Twice: objects finalized by the first collection are freed by the second. */
 function heapBytes(): number {
   collect();
   collect();

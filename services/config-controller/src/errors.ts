@@ -1,4 +1,4 @@
-/** Why a question to config-controller's pages has no answer; what is refused over its API is a StoreError or an ApiError. */
+/** Errors of config-controller's pages; refusals over its API are a StoreError or an ApiError. */
 export type ConfigErrorCode =
   /** No name of an object. */
   | "CONFIG_BAD_NAME"

@@ -1,7 +1,7 @@
 /**
  * config-controller: reads configuration, decides what is in force, publishes what changes.
  *
- * The composition root: what is acquired from top to bottom is released from bottom to top. `app/` has the wiring of each area.
+ * The composition root: resources are acquired from top to bottom and released from bottom to top. `app/` has the wiring of each area.
  */
 import { openPageReviewer } from "@flotilla/auth/cluster";
 import { startService } from "@flotilla/runtime";

@@ -6,7 +6,7 @@ export interface ConfigMetrics {
   readonly refused: Gauge;
   readonly conflicts: Gauge;
   readonly held: Gauge<"directory">;
-  /** Of the stream: what it did not hold as it was published. */
+  /** Changes that the stream did not hold yet. */
   readonly publishedAgain: Counter;
   readonly published: Counter<"op">;
   readonly publishSeconds: Histogram;

@@ -1,5 +1,5 @@
 /**
- * console: what a mesh is, what changed, why and who refuses it, for browsers. It passes on what its callers ask to the pages and the API
+ * console: the state of a mesh, its changes and their rejections, for browsers. It passes on what its callers ask to the pages and the API
  * of the other services, with each caller's own token; it speaks neither NATS nor Redis.
  *
  * The composition root.

@@ -4,7 +4,7 @@ import { type ClusterCounters, declareClusterCounters } from "./watch/cluster-st
 
 export interface RegistryMetrics {
   readonly refused: Gauge;
-  /** Of the stream: what it did not hold as it was published. */
+  /** Changes that the stream did not hold yet. */
   readonly publishedAgain: Counter;
   readonly published: Counter<"type" | "op">;
   readonly urgent: Counter;

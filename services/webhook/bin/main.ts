@@ -2,7 +2,7 @@ import { createLogger, limitHeapGrowth, runUntilSignal } from "@flotilla/runtime
 import { main } from "../src/main.ts";
 
 const service = "webhook";
-// Requests and their patches are garbage at once, and what is kept is small: docs/decisions/0060-memory-goes-back.md has the figures.
+// Requests and their patches are garbage at once, and little is kept: docs/decisions/0060-memory-goes-back.md has the figures.
 limitHeapGrowth(30);
 await runUntilSignal((stop) => main(process.env, stop), {
   log: createLogger(service),

@@ -1,4 +1,4 @@
-/** The rows of the table of pushes: what is run, what istiod takes for it on a quiet machine, and what is to be reached. */
+/** The rows of the table of pushes: the workload, istiod's figure on a quiet machine, and the target. */
 
 export interface Row {
   readonly id: string;

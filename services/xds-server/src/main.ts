@@ -1,7 +1,7 @@
 /**
  * xds-server: follows the changes of the fleet and streams to every proxy what it gets.
  *
- * The composition root: what is acquired from top to bottom is released from bottom to top. `app/` has the wiring of each area.
+ * The composition root: resources are acquired from top to bottom and released from bottom to top. `app/` has the wiring of each area.
  */
 import { hostname } from "node:os";
 import { aborted, type Health, orAborted, serveHealth, startService } from "@flotilla/runtime";

@@ -26,7 +26,7 @@ export const ownMessages = {
     code: "FLT0004",
     level: "Warning",
     template: "no request meets the condition: {reason}",
-    description: "The rule has no effect; in a policy that allows, what it means to allow is denied.",
+    description: "The rule has no effect; in a policy that allows, the requests meant are denied.",
   },
   NoWorkloadConcerned: {
     code: "FLT0005",

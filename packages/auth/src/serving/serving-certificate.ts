@@ -131,7 +131,7 @@ function isForeign(sans: readonly San[], trustDomain: string | undefined): boole
 
 interface Obtained {
   readonly material: TlsMaterial;
-  /** By which ca was trusted: what the file holds may have appeared, or changed, while ca was waited for. */
+  /** By which ca was trusted: the file may have appeared, or changed, while ca was waited for. */
   readonly rootsPem: string;
 }
 

@@ -64,7 +64,7 @@ export async function keepCertificate(options: KeepCertificateOptions, stop: Abo
   if (!options.once) await aborted(stop);
 }
 
-/** Delivers one certificate after the other; what is not delivered when the next one comes is given up. */
+/** Delivers one certificate after the other; a delivery that is not done when the next one comes is aborted. */
 class Delivery implements AsyncDisposable {
   readonly #options: KeepCertificateOptions;
   readonly #stop: AbortSignal;

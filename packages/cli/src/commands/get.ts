@@ -1,4 +1,4 @@
-/** `flotilla get KIND [NAME]`: what is in force, from whatever source. */
+/** `flotilla get KIND [NAME]`: objects in force, of all sources. */
 import { openApi } from "../api/api-client.ts";
 import { kindArgument } from "../api/kind-argument.ts";
 import type { get as definition } from "../definitions/objects.ts";

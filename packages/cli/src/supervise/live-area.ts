@@ -42,7 +42,7 @@ export class LiveArea implements Disposable {
     else this.#output.write(`${lines}\n`);
   }
 
-  /** The text stays as it is; what is written from now on stands below. */
+  /** The text stays as it is; later output goes below. */
   [Symbol.dispose](): void {
     this.#output.off?.("resize", this.#onResize);
     this.#text = "";

@@ -29,7 +29,7 @@ export type Decision =
   | { readonly kind: "restart"; readonly afterMs: number }
   | { readonly kind: "give up"; readonly failures: number; readonly withinMs: number };
 
-/** The ends of one process, and what follows from each. */
+/** Exits of one process, and the restart decision for each. */
 export class RestartHistory {
   readonly #policy: RestartPolicy;
   #waits: Generator<number, never>;

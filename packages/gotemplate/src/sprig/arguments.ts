@@ -16,7 +16,7 @@ export function integer(value: unknown): number {
   return Math.trunc(number(value));
 }
 
-/** Texts are read as numbers, what is none counts as 0: so sprig's conversions have it. */
+/** Texts are read as numbers, others count as 0, as in sprig's conversions. */
 export function number(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "boolean") return value ? 1 : 0;

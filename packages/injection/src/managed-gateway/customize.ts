@@ -22,7 +22,7 @@ const fixedMetadata = [
 ];
 
 /**
- * Applied in order: what holds for the class, then what the Gateway names. Undefined: the object is not deployed.
+ * Applied in order: those of the class, then those of the Gateway. Undefined: the object is not deployed.
  * @throws InjectionError INJECT_BAD_GATEWAY for a key that names no kind, text that is no object, metadata that must stay
  */
 export function customize(object: Json, overlays: readonly Texts[]): Json | undefined {

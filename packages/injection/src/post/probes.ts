@@ -25,7 +25,7 @@ const hookActions = ["httpGet", "tcpSocket"] as const;
 export interface ProbePorts {
   /** Of the pod's agent, where probes go. */
   readonly status: number;
-  /** Of the mesh: what is asked there is rewritten already. */
+  /** Ports of the mesh: probes to them are rewritten already. */
   readonly mesh: number;
 }
 

@@ -1,4 +1,4 @@
-/** The shape of a change as it travels: what readers rely on without looking. */
+/** The shape of a change as it travels: checked once, so that readers can rely on it. */
 import {
   anything,
   flag,

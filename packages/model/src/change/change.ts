@@ -78,7 +78,7 @@ export function writerOf({ publisher, source, caller }: Pick<Cause, "publisher" 
   return source ?? publisher;
 }
 
-/** One line: what it was about and its source. */
+/** One line: its object and its source. */
 export function appliedText({ changes, objects, causes }: AppliedSet): string {
   const more = changes - objects.length;
   const about = [...objects, ...(more > 0 ? [`${more} more`] : [])].join(", ");

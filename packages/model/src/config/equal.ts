@@ -7,7 +7,7 @@ export function equalJson(a: unknown, b: unknown): boolean {
     return a.every((value, index) => equalJson(value, b[index]));
   }
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  // own key: what is inherited equals nothing that JSON has
+  // own key: an inherited property equals no JSON value
   for (const key in left) if (!equalJson(left[key], right[key])) return false;
   for (const key in right) if (!Object.hasOwn(left, key) && right[key] !== undefined) return false;
   return true;

@@ -3,7 +3,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** An empty selector matches everything. */
 export function matchesLabels(selector: Labels, labels: Labels): boolean {
-  // own key: what is inherited equals no text
+  // own key: an inherited property equals no text
   for (const name in selector) if (labels[name] !== selector[name]) return false;
   return true;
 }

@@ -23,7 +23,7 @@ export interface ClusterLocalInputs {
 
 /**
  * The first that covers a host decides. Users' rules, the most specific first, go before those that hold without any: the
- * control plane of a cluster, and what belongs to its nodes, is meant as the cluster's own.
+ * control plane of a cluster and of its nodes is cluster-local.
  */
 export function clusterLocalRules({
   serviceSettings,

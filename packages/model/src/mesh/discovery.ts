@@ -11,7 +11,7 @@ export type DiscoverySelectors =
   | { readonly selectors: readonly LabelSelector[] }
   | { readonly field: string; readonly reason: string };
 
-/** Of a MeshConfig's spec. One wrong selector spoils them all: what was in force before stays. */
+/** Of a MeshConfig's spec. One invalid selector invalidates them all: the selectors in force stay. */
 export function discoverySelectors(meshSpec: unknown): DiscoverySelectors {
   const selectors = (meshSpec as { readonly discoverySelectors?: unknown } | undefined)?.discoverySelectors ?? [];
   if (!Array.isArray(selectors)) return { field: "discoverySelectors", reason: "is no list of selectors" };

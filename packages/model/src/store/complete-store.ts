@@ -1,4 +1,4 @@
-/** Makes a store of an implementation: what is the same for all of them stands here once. */
+/** Makes a store of an implementation: the common parts of all stores. */
 import { type Config, type ConfigKey, compareByAge, compareText } from "../config/config.ts";
 import { type Labels, matchesLabels } from "../config/selector.ts";
 import type { ConfigSchema, ConfigStore, StoreBackend } from "./config-store.ts";

@@ -96,7 +96,7 @@ function wrongUsage({ extKeyUsage }: Certificate, usage: "server" | "client" | u
     : `not for use as ${usage}`;
 }
 
-/** For messages: what names the certificate best. */
+/** For messages: the most specific name of the certificate. */
 export function describe({ subject, sans, serial }: Certificate): string {
   return sans[0]?.value ?? subject.commonName ?? subject.organization ?? `serial ${serial}`;
 }

@@ -21,7 +21,7 @@ const protocols: Readonly<Record<string, string>> = {
   MCP: "HTTP",
 };
 
-/** The protocol of the ServiceEntry's port; what is not known is opaque. */
+/** The protocol of the ServiceEntry's port; unknown ones are opaque. */
 export function backendProtocol(protocol: string): string {
   return ownValue(protocols, protocol) ?? "TCP";
 }

@@ -230,7 +230,7 @@ export function importedService(
   return { ...service, hostname, defaultAddress: first, clusterVips: { [clusterId]: addresses } };
 }
 
-/** In order of text, as istiod has them; what is no address is one of the registry's problems. */
+/** In order of text, as istiod has them; an invalid address is one of the registry's problems. */
 function clusterSetAddresses({ spec }: Config): readonly string[] {
   const { ips = [] } = spec as { readonly ips?: readonly string[] };
   return ips.filter((ip) => isIpAddress(ip)).toSorted(compareText);

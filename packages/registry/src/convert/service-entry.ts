@@ -90,7 +90,7 @@ export function wantsAddress({ defaultAddress, hostname, resolution }: Service):
   return defaultAddress === unspecifiedAddress && !isWildcard(hostname) && resolution !== "passthrough";
 }
 
-/** A range of one address is that address; what is neither address nor range is left out. */
+/** A range of one address is that address; other texts are left out. */
 function normalAddress(text: string): readonly string[] {
   if (isIpAddress(text)) return [text];
   const range = parseCidr(text);

@@ -1,6 +1,6 @@
 /**
  * Holds back the objects of namespaces that discoverySelectors leave out, live: when the labels of a namespace or the selectors
- * change, what comes into view is put and what leaves it is deleted.
+ * change, objects that come into view are put and those that leave it are deleted.
  */
 import { discoverySelectors, isDiscovered, type LabelSelector, type Labels, objectKey } from "@flotilla/model";
 import type { RegistryProblem } from "../registry/problem.ts";

@@ -234,7 +234,7 @@ export function selects(selector: Labels | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   let some = false;
   for (const key in selector) {
-    // own key: what is inherited equals no text
+    // own key: an inherited property equals no text
     if (labels[key] !== selector[key]) return false;
     some = true;
   }

@@ -34,7 +34,7 @@ export class GatewaySide {
     else this.#gateways.delete(name);
   }
 
-  /** Of a gateway that changed: what is gone as undefined. */
+  /** Of a gateway that changed; removed ones as undefined. */
   values(name: ObjectName): readonly { readonly key: ServiceKey; readonly service: Service | undefined }[] {
     const now = this.#gateways.get(name) ?? [];
     const hosts = new Set(now.map(({ hostname }) => hostname));

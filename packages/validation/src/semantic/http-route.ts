@@ -1,4 +1,4 @@
-/** HTTP routes of VirtualServices: what they match, what they do, and what excludes what. */
+/** HTTP routes of VirtualServices: matches, actions, and fields that exclude each other. */
 import type { Problem } from "../problem.ts";
 import { answerProblems, faultProblems, rewriteProblems } from "./http-route-actions.ts";
 import { destinationProblems, routeProblems } from "./shared/destination.ts";

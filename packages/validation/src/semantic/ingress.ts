@@ -1,4 +1,4 @@
-/** Ingresses: what the API server refuses beyond a schema's bounds, and what an Ingress of the mesh asks for in vain. */
+/** Ingresses: rules of the API server beyond a schema's bounds, and fields that have no effect in the mesh. */
 import { isIpAddress } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import {

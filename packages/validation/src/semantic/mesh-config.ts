@@ -1,4 +1,4 @@
-/** MeshConfig: what holds for the whole mesh. */
+/** MeshConfig: settings of the whole mesh. */
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";
 import { defaultConfigProblems } from "./mesh-default-config.ts";

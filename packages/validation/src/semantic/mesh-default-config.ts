@@ -1,4 +1,4 @@
-/** `defaultConfig` of MeshConfig: what proxies start with. */
+/** `defaultConfig` of MeshConfig: the bootstrap settings of proxies. */
 import { isIpAddress } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";

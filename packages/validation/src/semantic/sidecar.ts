@@ -1,4 +1,4 @@
-/** Sidecars: what reaches a workload, and what it may reach. */
+/** Sidecars: inbound and outbound traffic of a workload. */
 import { isHttp, isTls, parseProtocol } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { destinationProblems } from "./shared/destination.ts";

@@ -1,4 +1,4 @@
-/** Telemetry: which providers get traces, metrics and access logs, and what is in them. */
+/** Telemetry: providers of traces, metrics and access logs, and their content. */
 import { type ASTNode, parse } from "@marcbachmann/cel-js";
 import type { Problem } from "../problem.ts";
 import {
@@ -73,7 +73,7 @@ function logFilterProblems(logging: Field): readonly Problem[] {
 const unknownToParser = /`|[\w)\]]\s*\{|(?:^|[^\w)\]])\.\d|\bbr["']/i;
 
 /**
- * Why `text` is no expression of CEL; undefined when it is one. Its syntax alone is checked, since what it may name depends on the proxy. As
+ * Why `text` is no expression of CEL; undefined when it is one. Its syntax alone is checked, since the names in it depend on the proxy. As
  * cel-go's parser answers, which istiod asks, `has()` takes a field selected by a dot and nothing else.
  */
 function celProblem(text: string): string | undefined {

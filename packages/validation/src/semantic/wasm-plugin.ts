@@ -1,4 +1,4 @@
-/** WasmPlugins: where the module is fetched from, and what its machine gets. */
+/** WasmPlugins: the source of the module, and the environment of its VM. */
 import type { Problem } from "../problem.ts";
 import { type Field, field, items, numberOf, refuseIf, repeated, textOf } from "./shared/field.ts";
 import { quoted } from "./shared/names.ts";

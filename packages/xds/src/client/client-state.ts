@@ -18,7 +18,7 @@ export interface ClientOptions {
   readonly form: Form;
   /** A reason refuses the whole message; without one everything is accepted. */
   readonly check?: (response: ClientResponse) => string | undefined;
-  /** Names that are not taken, and why: the others are, what was held of these stays, and the answer is a refusal that names them. */
+  /** Names that are not taken, and why: the others are, the held versions of these stay, and the answer is a refusal that names them. */
   readonly refusals?: (response: ClientResponse) => ReadonlyMap<string, string>;
   readonly onUpdate?: (update: ClientUpdate) => void;
   readonly onRefused?: (response: ClientResponse, reason: string) => void;
@@ -81,7 +81,7 @@ export class ClientState {
     return { typeUrl, nonce: "", error: undefined, subscribe: [], unsubscribe: names, held: new Map() };
   }
 
-  /** The first requests of a new stream: what is wanted, and what is there already. */
+  /** The first requests of a new stream: subscribed names, and versions held already. */
   connected(): readonly ClientRequest[] {
     return [...this.#types].map(([typeUrl, view]) => {
       view.nonce = "";

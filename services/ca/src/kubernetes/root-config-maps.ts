@@ -66,7 +66,7 @@ export class RootConfigMaps {
           await this.#writeOne(namespace, wanted);
         } catch (error) {
           if (!(error instanceof KubeError)) throw error;
-          // Changed meanwhile, or its namespace is going: what is there is looked at again.
+          // Changed meanwhile, or its namespace is being deleted: the object is processed again.
           log.debug("roots not written to a namespace", { namespace, reason: error.message });
         }
       }

@@ -101,7 +101,7 @@ class DocumentStore implements SelfSignedStore {
     );
   }
 
-  /** Writes over what was read only; what others wrote meanwhile is looked at again. */
+  /** Writes only over the version that was read; versions of other writers are read again. */
   async #change(change: (data: DocumentData) => DocumentData): Promise<DocumentData> {
     for (let attempt = 1; attempt <= attempts; attempt++) {
       const version = await this.#document.read();

@@ -123,7 +123,7 @@ export class MaterialSource {
       : await store.open(options, nowMs());
     const renewed = readMaterial(files, trustDomains(), nowMs());
     if (renewed.certificate.der.equals(material.certificate.der)) return;
-    // It has the same key and name: what trusts the old one verifies what the new one signs.
+    // It has the same key and name: clients that trust the old one verify signatures of the new one.
     this.#take(renewed, { isSuccessor: true });
     log.info("self-signed root renewed");
   }

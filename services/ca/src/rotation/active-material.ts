@@ -50,7 +50,7 @@ export class ActiveMaterial {
         throw new CaError("CA_BAD_MATERIAL", "the material that the rotation ended with cannot be read");
       this.#next = undefined;
     } else if (this.#next?.rootId !== state.roots?.next) {
-      // The end of a rotation may have been cut short: what was to come is in use already.
+      // The end of a rotation may have been cut short: the new material is in use already.
       const isInUse = state.phase === "finishing" && source.current?.rootId === state.roots?.next;
       const next = isInUse ? source.current : await this.readNext();
       if (next?.rootId !== state.roots?.next)

@@ -79,7 +79,7 @@ export interface TransitionInput {
   /** Something still holds the phase up. */
   readonly isHeldUp: boolean;
   readonly nowMs: number;
-  /** For so long nothing may hold a phase up before the next one begins: what was handed out must have arrived. */
+  /** For so long nothing may hold a phase up before the next one begins, so that issued certificates have arrived. */
   readonly settleMs: number;
 }
 

@@ -291,7 +291,7 @@ export class Rotation {
       this.#options.log.info("rotation blocked", { id, phase, count: holdups.length, by: holdups.slice(0, 10) });
   }
 
-  /** Works by the state; what prevents that is reported, and holds the rotation up for all. */
+  /** Acts on the state; failures are reported, and hold the rotation up for all. */
   async #follow(): Promise<void> {
     const { active, onProblem } = this.#options;
     const { state } = this.#states;

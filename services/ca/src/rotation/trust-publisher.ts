@@ -14,7 +14,7 @@ export interface TrustPublisherOptions {
 /** The size of a change beside its lists: roots, keys, headers. */
 const otherBytes = 64 * 1024;
 
-/** One for each time that this replica becomes the one that publishes: what others published meanwhile is read again. */
+/** One for each time that this replica becomes the one that publishes: versions of other publishers are read again. */
 export function createTrustPublisher({ bus, namespace, nowMs, log }: TrustPublisherOptions) {
   const publisher = createPublisher({ bus, publisher: "ca", seal: undefined, log, nowMs });
   let published = "";

@@ -185,7 +185,7 @@ function effect(key: ConfigKey, before: Config | undefined, after: Config | unde
     : [{ type: "config", op: "put", key, value: after }];
 }
 
-/** Where it stands may change without the object changing, and what is reported about it is no part of it. */
+/** Its place may change without the object changing, and its status is no part of it. */
 function content({ provenance: _, resourceVersion: __, ...rest }: Config): Partial<Config> {
   return rest;
 }

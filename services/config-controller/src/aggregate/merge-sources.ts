@@ -17,7 +17,7 @@ interface ChangedGroup {
   readonly caller?: string;
 }
 
-/** Everything that all sources have: what is not in it is gone, unless a source cannot determine. The first group always is. */
+/** All objects of all sources: others are gone, unless a source cannot determine that. The first group always is. */
 interface Snapshot {
   readonly snapshot: true;
   readonly changes: Iterable<ConfigChange>;

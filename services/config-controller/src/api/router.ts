@@ -21,7 +21,7 @@ export interface RouterOptions {
   readonly durable: DurableStore;
   readonly objects: Objects;
   readonly history: EventHistory;
-  /** All sources as one: what is in force. */
+  /** All sources as one: the configuration in force. */
   readonly inForce: ConfigStore;
   readonly access: Access;
   readonly maxWatches: number;
@@ -201,7 +201,7 @@ async function yamlOf(text: string): Promise<Read> {
   return { reason: parsed.problems.map(({ line, reason }) => `line ${line}: ${reason}`).join("; ") };
 }
 
-/** Kinds of Kubernetes itself are patched by kubectl with strategic merge patches: what is stored of them here has no lists with keys. */
+/** Kinds of Kubernetes itself are patched by kubectl with strategic merge patches: the stored ones have no lists with keys. */
 function patchType(contentType: string, { kind }: ResourcePath): PatchType {
   if (contentType === "application/json-patch+json") return "json";
   if (contentType === "application/merge-patch+json") return "merge";

@@ -18,7 +18,7 @@ export class SignedValues {
 
   readonly acceptsAny = (): boolean => !this.#isDone;
 
-  /** @throws StoreError STORE_AWAY; what the file system throws */
+  /** @throws StoreError STORE_AWAY; errors of the file system */
   async migrate(durable: Pick<DurableStore, "writeAgain">): Promise<void> {
     if (this.#isDone) return;
     await durable.writeAgain();

@@ -1,4 +1,4 @@
-/** A watch: what is there or what happened since a version, then what happens, as lines of JSON. */
+/** A watch: the objects there or the changes since a version, then each change, as lines of JSON. */
 import type { Config } from "@flotilla/model";
 import { delay, timeLimit, Wakeup } from "@flotilla/runtime";
 import { ApiError, statusOf } from "./api-error.ts";

@@ -1,5 +1,5 @@
 /**
- * `/debug/recent`: what is different since a moment ago, cheap enough to be asked for every second: the last generations, what proxies
+ * `/debug/recent`: recent differences, cheap enough to be polled every second: the last generations, what proxies
  * refuse, how far the objects that changed last have come, and how many proxies are behind.
  */
 import type { ConfigKey } from "@flotilla/model";

@@ -103,7 +103,7 @@ export class IngressStatus {
           log.info("addresses of an ingress written", { namespace, name });
         } catch (error) {
           if (!(error instanceof KubeError)) throw error;
-          // Changed or deleted meanwhile: what is there is looked at again.
+          // Changed or deleted meanwhile: the object is processed again.
           log.debug("the status of an ingress is not written", { namespace, name, reason: error.message });
         }
       }
@@ -121,7 +121,7 @@ export class IngressStatus {
       .map((ingress) => ({ ingress, status: { ...ingress.status, loadBalancer: { ingress: addresses } } }));
   }
 
-  /** Undefined: without a gateway nothing is written, and what was written stays, as the gateway may be on its way. */
+  /** Undefined: without a gateway nothing is written, and the status stays, as the gateway may still arrive. */
   #addresses(mesh: IngressSettings): readonly LoadBalancerAddress[] | undefined {
     const { ingressService = "" } = mesh;
     if (ingressService !== "") {

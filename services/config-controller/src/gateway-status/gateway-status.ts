@@ -1,5 +1,5 @@
 /**
- * Writes the status of Gateway API objects into Kubernetes: what differs from what stands there, by server-side apply. Objects come from
+ * Writes the status of Gateway API objects into Kubernetes: differences only, by server-side apply. Objects come from
  * the published configuration, services from the bus, so that the status is about what proxies are configured with.
  */
 import type { Bus } from "@flotilla/bus";

@@ -141,7 +141,7 @@ interface Following {
   readonly onChanged: (hosts: ReadonlySet<string>) => void;
 }
 
-/** When the sequence begins anew, everything is read again: what was there before is there again, or is deleted by its publisher. */
+/** When the sequence begins anew, everything is read again: earlier services are there again, or are deleted by their publisher. */
 async function followOne(following: Following, start: Position, stop: AbortSignal): Promise<void> {
   const { bus, filter, table, onChanged } = following;
   for (let from = start; !stop.aborted; ) {

@@ -50,7 +50,7 @@ const partChanges = 500;
 const worthPackingBytes = 4_096;
 /** A single change may have as much as the bus carries. */
 const maxPlainBytes = 64 * 1024 * 1024;
-/** JSON of a record begins with it, and what is compressed never does. */
+/** JSON of a record begins with it, and compressed bytes never do. */
 const openingBrace = 0x7b;
 
 /** The records that a generation is kept in, but for their numbers. */

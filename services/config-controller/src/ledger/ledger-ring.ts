@@ -2,7 +2,7 @@
  * The last generations, in a bucket that all replicas share: as many places as records are kept, each written anew when its
  * turn comes round, so that nothing has to be cleared away. A place is written only by who has seen what stood there: of
  * replicas that keep the same generation one succeeds, and the others find it done. A bucket that went back, for its server lost
- * writes, is noticed: numbers go on behind the last one that was known, and what is before the gap is not read any more.
+ * writes, is noticed: numbers continue after the last known one, and records before the gap are not read any more.
  */
 import { type KeyValue, readValue } from "@flotilla/bus";
 import { Turns } from "@flotilla/runtime";

@@ -122,7 +122,7 @@ export class Ledger {
     return shown(key, this.#options.published.get(key)?.config);
   }
 
-  /** Oldest first, up to the present state: what is not written yet is part of it. */
+  /** Oldest first, up to the present state, unwritten ones included. */
   async #recordsAfter(position: number): Promise<readonly Omit<LedgerRecord, "number">[]> {
     this.#expectKept(position);
     const ring = this.#ring;
@@ -165,7 +165,7 @@ export class Ledger {
     this.#wakeup.wake();
   }
 
-  /** Following begins: what is there is the state that earlier ones are computed from. */
+  /** Following begins: earlier states are computed from the present one. */
   #begin(deleted: readonly DeletedObject[]): void {
     const { position, epoch } = this.#options.published;
     this.#pending = [];

@@ -13,7 +13,7 @@ export interface PublishOptions {
   /** False: Secrets are held back, for they may not travel in the open. */
   readonly canSeal: boolean;
   readonly nowMs: () => number;
-  /** Called after the first snapshot: everything is known from then on. `keep`: what is in force although it is not in the view. */
+  /** Called after the first snapshot: everything is known from then on. `keep`: objects that stay in force although they are not in the view. */
   readonly onSnapshot: (keep: (key: ConfigKey) => boolean) => Promise<void>;
   /** True where the view has it now. */
   readonly isInView: (key: ConfigKey) => boolean;

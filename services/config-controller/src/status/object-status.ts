@@ -24,7 +24,7 @@ import type { Distributions, ObjectDistribution } from "./distributions.ts";
 export interface ObjectStatus {
   /** `Kind/namespace/name`. */
   readonly object: string;
-  /** `refused`: the last one received is not in force; what is shown beside it is of the last good one, if there is one. */
+  /** `refused`: the last one received is not in force; the rest is of the last good one, if there is one. */
   readonly state: "accepted" | "refused";
   /** Why it is refused. */
   readonly problems: readonly Finding[];

@@ -8,7 +8,7 @@ import type { ConfigGroup, ConfigSource } from "./config-source.ts";
 import { configChangeOf } from "./config-source.ts";
 import { leanAnnotations, leanStatus } from "./kubernetes/kind-table.ts";
 
-/** Transactions that come faster than they are published are joined: what waits is one change a key at most. */
+/** Transactions that come faster than they are published are joined: at most one change a key waits. */
 export function apiSource(durable: DurableStore, revision: string): ConfigSource {
   return {
     name: durable.store.name,

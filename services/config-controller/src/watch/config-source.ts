@@ -22,7 +22,7 @@ export interface ConfigGroup {
   readonly eventTimeMs: number;
   /** Accounts that wrote it over the API. */
   readonly caller?: string;
-  /** With it the source has yielded everything it can: what is in force and was not yielded is gone. Always so of the first. */
+  /** With it the source has yielded all its objects: others that are in force are gone. Always so of the first. */
   readonly isComplete?: boolean;
 }
 

@@ -34,7 +34,7 @@ export function changeHandlers(services: Services): ChangeHandlers {
 
 type CountedArrival = Arrival & { readonly generation: number };
 
-/** Each replica of xds-server has counted for its proxies; what one that is away has counted is missing, and it is named. */
+/** Each replica of xds-server counts for its proxies; counts of an unreachable one are missing, and it is named. */
 async function withArrivals(
   services: Services,
   { session: { token } }: Pick<ApiRequest, "session">,

@@ -1,4 +1,4 @@
-/** The table of endpoints: methods and paths of the contract, and what answers them. */
+/** The table of endpoints: methods and paths of the contract, and their handlers. */
 import type { Endpoints } from "@flotilla/console/contract";
 import { ownValue } from "@flotilla/model";
 import { RequestRefused } from "../errors.ts";

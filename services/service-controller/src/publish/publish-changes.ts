@@ -10,7 +10,7 @@ import type { InputSource } from "../watch/input-source.ts";
 export interface PublishOptions {
   /** Publishes, or waits for its turn: then 0 are published. */
   readonly publisher: ChangePublisher;
-  /** Called after each snapshot: what is known from then on. */
+  /** Called after each snapshot with the keys known from then on. */
   readonly onSnapshot: (unread: readonly string[]) => Promise<void>;
   /** The effects of the configuration up to this place in the fleet's sequence are published, or another replica's to publish. */
   readonly onRead: (position: number) => void;

@@ -1,4 +1,4 @@
-/** WorkloadEntries of machines as objects of Kubernetes: what is to be written, and what is already. */
+/** WorkloadEntries of machines as objects of Kubernetes: those to be written, and those written already. */
 import type { KubeObject as ApiObject } from "@flotilla/kube-api";
 import { type Config, equalJson, type KubeObject } from "@flotilla/model";
 import {

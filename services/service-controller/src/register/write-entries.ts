@@ -1,6 +1,6 @@
 /**
  * Shows registered machines in Kubernetes: a WorkloadEntry for each, its health in the status, also in that of entries that
- * somebody wrote. The registration itself is the fleet's (decision 0064): what stands here is only read by people and tools, and
+ * somebody wrote. The registration itself is the fleet's (decision 0064): these objects are only read by people and tools, and
  * is brought into line again and again, so that a missed write or a crash leaves nothing behind.
  */
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";

@@ -53,7 +53,7 @@ export class ClusterFollower implements AsyncDisposable {
     return this.#current !== undefined;
   }
 
-  /** Set while something of the cluster cannot be followed: what is known is as old as this. */
+  /** Set while something of the cluster cannot be followed: its state is as old as this. */
   get away(): Away | undefined {
     return this.#away;
   }

@@ -1,4 +1,4 @@
-/** The objects of one cluster that are known: new objects are yielded, what is wrong with an object is kept beside it. */
+/** The objects of one cluster that are known: new objects are yielded, problems of an object are kept beside it. */
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
 import { checkKubeObject, type KubeObject, type ObjectName, objectName, objectNameOf } from "@flotilla/model";
 import type { ObjectChange } from "@flotilla/registry";

@@ -2,7 +2,7 @@
  * ServiceEntries, WorkloadEntries and mesh documents from config-controller's events.
  *
  * The first group comes when config-controller has published its whole state at least once in the life of the
- * bus; it may be away now. When the bus has begun anew, what it no longer holds is taken back.
+ * bus; it may be away now. After a new epoch of the bus, objects that it no longer holds are withdrawn.
  */
 import { type Bus, filters, type SubscriberItem, subscribe } from "@flotilla/bus";
 import { type Change, type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";

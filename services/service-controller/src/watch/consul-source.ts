@@ -1,6 +1,6 @@
 /**
  * Services of Consul: several datacenters, each followed by itself. A datacenter that is away keeps what was known of it; one
- * that was never read within the limit does not hold up the others, and what was published of it before stays in force.
+ * that was never read within the limit does not hold up the others, and its published services stay in force.
  */
 import { CatalogFollower, type CatalogScope, ConsulClient, readCatalog, Slots } from "@flotilla/consul";
 import { type ConsulServiceKey, consulKeyText } from "@flotilla/registry";

@@ -8,7 +8,7 @@ export interface InputGroup {
   readonly eventTimeMs: number;
   /** Of configuration: the place in the fleet's sequence that it reaches to. */
   readonly position?: number;
-  /** Shards that the source could not read yet, `registry/*` for all of a registry: what was published of them stays. */
+  /** Shards that the source could not read yet, `registry/*` for all of a registry: their published endpoints stay. */
   readonly unread?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** AdmissionReviews: what the Kubernetes API asks and how it is answered. Both versions differ in nothing that matters here. */
+/** AdmissionReviews: requests of the Kubernetes API and their responses. Both versions differ in nothing that matters here. */
 
 import { isObject, type KubeObject, ownValue } from "@flotilla/model";
 import { WebhookError } from "../errors.ts";

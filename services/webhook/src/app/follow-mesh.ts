@@ -1,4 +1,4 @@
-/** Follows configuration and services on the bus, which may be away at the start and later: what is known holds meanwhile. */
+/** Follows configuration and services on the bus, which may be unreachable at the start and later: the last known state is kept meanwhile. */
 import { type Bus, connectWithHealth, filters, readSeal, subscribe } from "@flotilla/bus";
 import type { ConfigChange } from "@flotilla/model";
 import type { WebhookService } from "../settings.ts";

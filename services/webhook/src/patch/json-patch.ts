@@ -22,7 +22,7 @@ function diffObjects(before: JsonObject, after: JsonObject, path: string): reado
   });
 }
 
-/** Place by place; what is left over is removed from the end, so that the places before it keep their numbers. */
+/** Place by place; surplus items are removed from the end, so that the places before it keep their numbers. */
 function diffArrays(before: readonly unknown[], after: readonly unknown[], path: string): readonly PatchOperation[] {
   const common = Math.min(before.length, after.length);
   const changed = before.slice(0, common).flatMap((old, index) => diffJson(old, after[index], `${path}/${index}`));

@@ -110,7 +110,7 @@ export class CaBundles {
     const { name = "" } = configuration.metadata;
     const { api, log, onAttempt } = this.#options;
     try {
-      // Its resourceVersion makes the write fail when somebody else was faster: what they wrote arrives then.
+      // Its resourceVersion makes the write fail after a concurrent write, whose event arrives then.
       await api.replace(`${group}/${collection}/${name}`, next);
       onAttempt?.({ collection, name, refusal: undefined });
       log.info("webhook configuration written", { name });

@@ -79,7 +79,7 @@ export class KubeletVersions {
   }
 }
 
-/** `v1.33.2`, `v1.32.1-gke.100`; what is no version has none. */
+/** `v1.33.2`, `v1.32.1-gke.100`; undefined for other texts. */
 function hasNativeSidecars(version: string): boolean {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   if (major === undefined || minor === undefined) return false;

@@ -37,7 +37,7 @@ export class MeshReviews {
     this.#review = maxObjects === 0 ? undefined : new MeshReview(configurationAnalyzers("Service"), tools);
   }
 
-  /** All that is published has been noted: what is not there does not exist. */
+  /** All published objects have been noted: others do not exist. */
   begin(): void {
     this.#hasBegun = true;
   }

@@ -1,4 +1,4 @@
-/** The shared snapshot: where it is kept, what seals it, and how this replica starts from it. */
+/** The shared snapshot: its store, its seal, and the start of this replica from it. */
 import { readSeal, type Seal, SetAside } from "@flotilla/bus";
 import { delay } from "@flotilla/runtime";
 import { openStore, type SnapshotStore } from "@flotilla/state";

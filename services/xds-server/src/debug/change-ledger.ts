@@ -13,7 +13,7 @@ interface Removal {
   readonly position: number;
 }
 
-/** Removals are remembered for a while only: what is gone would add up. */
+/** Removals are kept for a while only: they would add up. */
 const maxRemovals = 1_000;
 
 export class ChangeLedger {

@@ -47,7 +47,7 @@ export function madeFromPage(core: Core, streams: () => readonly StreamRecord[])
   };
 }
 
-/** Of equal proxies each is listed; what they have is looked at once. */
+/** Of equal proxies each is listed; their resources are examined once. */
 async function lookFor(
   core: Core,
   streams: readonly StreamRecord[],

@@ -123,7 +123,7 @@ interface Found {
   readonly config: Config;
 }
 
-/** Kinds of Istio and of the Gateway API: what the core group holds is secret or not configuration. */
+/** Kinds of Istio and of the Gateway API: objects of the core group are secret or not configuration. */
 function configsOf(inputs: Iterable<Change>, viewer: Viewer, only?: string): readonly Found[] {
   const found: Found[] = [];
   for (const change of inputs) {

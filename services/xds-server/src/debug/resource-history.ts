@@ -1,6 +1,6 @@
 /**
  * The last changes of resources that were sent: from which content to which, and when. Views that share a set share
- * the change; what a proxy gets when it connects is none.
+ * the change; the first resources of a connection are no change.
  */
 import type { Resource, ResourceSet } from "@flotilla/xds";
 

@@ -40,7 +40,7 @@ export function surplus(own: number, others: readonly number[]): number {
 }
 
 /**
- * Runs until `stop` fires. A surplus counts when it was there at the look before, too: what others have is known from records
+ * Runs until `stop` fires. A surplus counts when the previous check found it too: streams of others are known from records
  * of a moment ago, and while proxies connect to all replicas each would take its own for more than its share.
  */
 export async function balanceStreams(options: BalanceOptions, stop: AbortSignal): Promise<void> {
@@ -85,7 +85,7 @@ function sample<T>(all: readonly T[], count: number, random: () => number): read
     .map(({ one }) => one);
 }
 
-/** Connected streams by how far they have come and what they watch. Most stand together, so what is asked of all costs little. */
+/** Connected streams by position and subscriptions. Most share both, so a question about all costs little. */
 export interface Standing {
   /** Everything up to it is answered. */
   readonly position: number;

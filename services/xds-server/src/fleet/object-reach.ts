@@ -14,7 +14,7 @@ import type { Core } from "../app/core.ts";
 import type { Standing } from "./balance.ts";
 
 /**
- * The object that a change is of. A ServiceEntry takes effect by the services that are made of it, what selects workloads for it
+ * The object that a change is of. A ServiceEntry takes effect by the services that are made of it, selectors of workloads for it
  * by their endpoints, which report no object.
  */
 function keyOf(change: Change): ConfigKey | undefined {

@@ -24,7 +24,7 @@ interface Entry {
   reported: ProxyRefusal | undefined;
 }
 
-/** More are reported by number only: what a thousand proxies refuse is mostly one thing. */
+/** More are reported by number only: a thousand proxies mostly refuse one resource. */
 const maxReported = 100;
 const maxNames = 20;
 const maxMessage = 1_000;
@@ -86,7 +86,7 @@ export class Refusals {
   }
 }
 
-/** Envoy may quote the whole resource; what it thinks of it stands at the ends. */
+/** Envoy may quote the whole resource; its reason is at both ends of the text. */
 function shortened(message: string): string {
   if (message.length <= maxMessage) return message;
   return `${message.slice(0, maxMessage / 2)} … ${message.slice(-maxMessage / 2)}`;

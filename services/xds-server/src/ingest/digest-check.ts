@@ -28,7 +28,7 @@ const sliceMs = 5;
 
 export class DigestCheck {
   readonly #options: DigestCheckOptions;
-  /** Changes are never altered: what was computed of one stays. */
+  /** Changes are never altered: digests of one stay valid. */
   readonly #states = new WeakMap<Change, KeyState>();
   /** Publishers of a topic: one with several has no digest to compare with. */
   readonly #publishers = new Map<string, Set<string>>();

@@ -142,7 +142,7 @@ export class Ingest {
     await this.#writer.run(stop);
   }
 
-  /** Everything that the stream holds is read; what is in force stays until then, and is no snapshot. */
+  /** The whole stream is read; the state in force stays until then, and is no snapshot. */
   #beginAgain(): void {
     this.#inputs.beginAgain();
     this.#position = 0;
@@ -169,10 +169,10 @@ export class Ingest {
     );
   }
 
-  /** A publisher has sent its digests: what is held now is compared with them, while changes go on being applied. */
+  /** A publisher has sent its digests: the inputs held now are compared with them, while changes are still applied. */
   #compare(bus: Bus, { publisher, digests, position }: Synced): void {
     if (!this.#isWhole) return;
-    // The mark has a place in the sequence: what is served is as of there. A group of another publisher may lie around it,
+    // The mark has a place in the sequence: the served state is as of there. A group of another publisher may lie around it,
     // so a snapshot is not.
     this.#options.source.apply([], position, this.#ownCause(publisher));
     const differing = this.#digestCheck.differing(publisher, digests);
@@ -199,7 +199,7 @@ export class Ingest {
     this.#apply(found, this.#position, { ...this.#ownCause(publisher), source: "a comparison of digests" });
   }
 
-  /** All publishers have published all: what was there before and was not published again is gone. */
+  /** All publishers have completed: inputs that were not published again are gone. */
   #caughtUp(position: number, epoch: string): void {
     this.#epoch = epoch;
     const vanished = this.#inputs.endAgain();

@@ -1,4 +1,4 @@
-/** The mesh's inputs by key, as they came, and the snapshot that is written of them: what a lost stream is compared with. */
+/** The mesh's inputs by key, as they came, and the snapshot that is written of them, with which a lost stream is compared. */
 import { BusError, decodeChange, encodeChange, keyText, type Seal } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
@@ -27,7 +27,7 @@ export class Inputs {
     }
   }
 
-  /** The stream was lost: what is known stays in force until everything has been published again. */
+  /** The stream was lost: the inputs stay in force until everything has been published again. */
   beginAgain(): void {
     this.#received = new Set();
   }

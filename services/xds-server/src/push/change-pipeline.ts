@@ -237,7 +237,7 @@ export class Debouncer<Item> implements Disposable {
     if (at >= this.#timerAt) return;
     this.#timer?.cancel();
     this.#timerAt = at;
-    // Even without a wait not at once: what arrives in the same read of a socket belongs together.
+    // Even without a wait not at once: changes of one read of a socket belong together.
     if (at <= now) {
       const timer = new Cancellable();
       this.#timer = timer;

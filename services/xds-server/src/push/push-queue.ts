@@ -152,7 +152,7 @@ interface Flight {
 export interface PushClock {
   /** Milliseconds; monotonic. */
   now(): number;
-  /** How long the process has worked until now, in milliseconds: what it waited for is left out. */
+  /** How long the process has worked until now, in milliseconds, without waits. */
   worked(): number;
   /** After pending IO. */
   soon(task: () => void): void;

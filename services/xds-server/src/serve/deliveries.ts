@@ -111,7 +111,7 @@ interface Owed {
 /** Tracks the changes that one stream owes its client. */
 export class DeliveryTracker {
   readonly #options: TrackerOptions;
-  /** Kept per type, as what is stale once is so again. */
+  /** Kept per type, since the same types become stale again. */
   readonly #owed = new Map<string, Owed>();
   #open = 0;
   #oldestMs = 0;

@@ -1,5 +1,5 @@
 /**
- * How far one stream is: what was sent and answered last for each type, which changes made the rest stale, and up to which position
+ * The progress of one stream: the last messages sent and answered of each type, the changes that made the rest stale, and up to which position
  * in the fleet's sequence its client has answered everything. Records of streams to which the same happened are the same objects: a
  * thousand proxies with equal views are shown, compared and reported to other replicas as one.
  */
@@ -72,7 +72,7 @@ export class Progress {
     return receipt;
   }
 
-  /** A turn has looked at what was due; what no longer is and was not sent has changed nothing. */
+  /** A turn has handled the due types; those not due any more and not sent have not changed. */
   looked(state: StreamState, hasSent: boolean): void {
     const isDue = (typeUrl: string) => state.types.get(typeUrl)?.due !== undefined;
     this.#owed.settled(isDue);
@@ -112,7 +112,7 @@ export class Progress {
 
 /** The changes that made a type of one stream stale, until that is sent or found to be nothing. */
 class StaleCauses {
-  /** Kept per type, as what is stale once is so again. */
+  /** Kept per type, since the same types become stale again. */
   readonly #byType = new Map<string, AppliedSet | undefined>();
 
   note(typeUrl: string, applied: AppliedSet | undefined): void {

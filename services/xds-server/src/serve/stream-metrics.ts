@@ -159,7 +159,7 @@ const versionForm = /^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$/;
 const maxVersions = 100;
 
 /**
- * Counts streams by the version that their clients state. The text comes from outside: what is no version, or one too many, counts as
+ * Counts streams by the version that their clients state. The text comes from outside: an invalid version, or one too many, counts as
  * `other`, and a label goes with its last stream.
  */
 class VersionLabels {

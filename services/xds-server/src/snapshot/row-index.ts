@@ -183,7 +183,7 @@ export function changedSlices<Key extends string>(
 ): readonly SliceText<Key>[] {
   const found = slices.findIndex((slice) => lastKey(slice) >= key);
   const at = found === -1 ? slices.length - 1 : found;
-  // A key that ends slices ends them whatever stands before it: what lies between two of these is cut by itself.
+  // A key that ends slices ends them whatever stands before it: the keys between two of these are cut independently.
   const endsRun = (index: number) => {
     const slice = slices[index];
     const last = slice === undefined ? key : lastKey(slice);

@@ -65,7 +65,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     read: <T>(path: string) => entryOf(path).shown as ReadonlySignal<Shown<T>>,
     watch(path, topics) {
       const entry = entryOf(path);
-      // Moves to the end: what was shown last is evicted last.
+      // Moves to the end: the most recently shown is evicted last.
       entries.delete(path);
       entries.set(path, entry);
       entry.watchers.add(topics);

@@ -113,7 +113,7 @@ export function localityProblems(setting: Field, ejects: boolean): readonly Prob
   ];
 }
 
-/** Zone-aware balancing prefers the own region and zone by itself: what may be set is the order of other regions. */
+/** Zone-aware balancing prefers the own region and zone already: only the order of other regions can be set. */
 export function zoneAwareProblems(setting: Field, ejects: boolean): readonly Problem[] {
   return [
     ...texts(setting, "failoverPriority").flatMap((one) =>

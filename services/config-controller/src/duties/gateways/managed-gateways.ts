@@ -136,7 +136,7 @@ export class ManagedGateways {
       this.#report(gateway, undefined);
     } catch (error) {
       if (error instanceof InjectionError) this.#report(gateway, error.message);
-      // Changed meanwhile: what is there now comes as a change of its own.
+      // Changed meanwhile: the new version arrives as a change of its own.
       else if (error instanceof KubeError && error.code === "KUBE_CONFLICT") return;
       else if (error instanceof KubeError) this.#report(gateway, error.message);
       else throw error;

@@ -1,5 +1,5 @@
 /**
- * Objects whose status waits to be looked at, so many at a time: what a look costs is paid for those whose time has come, however
+ * Objects whose status waits to be looked at, so many at a time: only due objects are looked at, however
  * many wait. Pure: the caller passes the time.
  */
 

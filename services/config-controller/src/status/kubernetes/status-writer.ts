@@ -97,7 +97,7 @@ export class StatusWriter {
     }
   }
 
-  /** At the beginning: what a predecessor has written is found, and not written again. */
+  /** At the beginning: statuses of a predecessor are read, and not written again. */
   async #compareAll(stop: AbortSignal): Promise<void> {
     const { api, namespaces, statusOf } = this.#options;
     const served = await servedKinds(api, kindsWithStatus, namespaces);
@@ -203,7 +203,7 @@ export class StatusWriter {
       apiVersion: place.root.replace(/^\/apis\//, ""),
       kind: place.kind.kind,
       metadata: { name, ...(namespace !== "" && { namespace }) },
-      // The list has one owner: what others have in it is written with ours.
+      // The list has one owner: entries of others are written with the own ones.
       status: { observedGeneration: wanted[0]?.observedGeneration ?? generation, conditions: [...others, ...wanted] },
     };
     await api.apply(`${path}/status`, body, { fieldManager, force: true });

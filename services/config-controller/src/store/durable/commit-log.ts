@@ -171,7 +171,7 @@ export class CommitLog {
       return [];
     }
     this.#head.revision = last?.revision ?? 0;
-    // Written by another replica over values that were lost: what it wrote stays.
+    // Written by another replica over values that were lost: its values stay.
     const isForeign = transaction?.version === version && transaction.id !== this.#head.id;
     const inFlight = this.#inFlightOf(transaction);
     const lost = this.#state.lostIn(stored, isForeign).filter(({ key }) => !inFlight.has(configKeyText(key)));
@@ -278,7 +278,7 @@ export class CommitLog {
     this.#unwritten = undefined;
   }
 
-  /** Everything, as of the head; what differs from what was known is one transaction. */
+  /** Everything, as of the head; the differences from the held state are one transaction. */
   async #load(): Promise<void> {
     const { values } = this.#options;
     for (let attempt = 1; ; attempt++) {

@@ -74,7 +74,7 @@ export class ObjectJournal {
     });
   }
 
-  /** The bus has it: what the disk does is no reason to refuse a write. */
+  /** The bus has it: a failure of the disk is no reason to refuse a write. */
   async #attempt(write: () => Promise<void>): Promise<void> {
     try {
       await write();

@@ -56,7 +56,7 @@ const transactionShape = objectOf(
   { caller: text },
 );
 const objectShape = objectOf({ version: integer, key: configKeyShape }, { value: restingShape });
-/** Of one value, unpacked: what is written at once fits into a message packed. */
+/** Of one value, unpacked: one transaction fits into a message packed. */
 const maxPlainBytes = 256 * 1024 * 1024;
 
 /** @throws StoreError STORE_INVALID when there is a Secret and no seal */

@@ -44,12 +44,12 @@ export class KindFollower {
     this.#definition = new Definition(options.api, options.nowMs);
   }
 
-  /** Its objects have been read once; false: what the stream holds of them may well be right. */
+  /** Its objects have been read once; false: those in the stream may still be valid. */
   get isListed(): boolean {
     return this.#isListed;
   }
 
-  /** A list is being taken in, and what changes with it belongs together. */
+  /** A list is being taken in, and its changes belong together. */
   get isTaking(): boolean {
     return this.#isTaking;
   }
@@ -189,7 +189,7 @@ class Definition {
     this.#nowMs = nowMs;
   }
 
-  /** True: what is deleted now was not deleted by itself. False too where that is not to be known. */
+  /** True: the deletion is part of a removal of the kind. False too where that cannot be determined. */
   async isGoing({ plural, group }: Kind): Promise<boolean> {
     if (builtIn.has(group) || this.#nowMs() < this.#staysUntilMs) return false;
     try {

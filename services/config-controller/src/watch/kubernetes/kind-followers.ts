@@ -47,7 +47,7 @@ export class KindFollowers {
     return this.#discoveredAtMs !== undefined && this.#all.every(({ isSettled }) => isSettled);
   }
 
-  /** A list is being taken in, and what changes with it belongs together. */
+  /** A list is being taken in, and its changes belong together. */
   get isTaking(): boolean {
     return this.#all.some(({ isTaking }) => isTaking);
   }

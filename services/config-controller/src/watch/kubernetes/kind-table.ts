@@ -1,4 +1,4 @@
-/** The objects of one kind as they were last good: what an object is refused for changes nothing of what is in force. */
+/** The last valid versions of the objects of one kind: a refused version changes nothing in force. */
 import {
   type ConfigChange,
   type KubeObject,
@@ -52,7 +52,7 @@ export class KindTable {
     return this.#inForce;
   }
 
-  /** Everything there is: what is not in it is gone, unless it is spared. Object by object: a list may be long. */
+  /** All objects: others are gone, unless they are spared. Object by object: a list may be long. */
   *replace(
     objects: readonly KubeObject[],
     spared: ReadonlySet<ObjectName> = new Set(),

@@ -1,4 +1,4 @@
-/** The objects of one kind as a server sent them last, the good ones in force: what one is refused for leaves its last good version. */
+/** The objects of one kind as a server sent them last, the valid ones in force: a refused version leaves the last valid one. */
 import { createHash } from "node:crypto";
 import type { Kind } from "@flotilla/kinds";
 import type { ConfigChange, ConfigKey } from "@flotilla/model";

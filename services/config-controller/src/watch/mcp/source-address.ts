@@ -45,7 +45,7 @@ const modes = ["DISABLE", "SIMPLE", "MUTUAL", "ISTIO_MUTUAL"] as const;
 const parameters = ["required", "maxAge", "kinds", "mesh"];
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** Entries in order; what is wrong with one takes away that one alone. */
+/** Entries in order; an invalid entry is left out alone. */
 export function readSourceAddresses(
   meshSpec: JsonObject,
   isKind: (name: string) => boolean,

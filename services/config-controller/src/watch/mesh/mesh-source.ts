@@ -13,7 +13,7 @@ export interface MeshSourceOptions {
   readonly layers: readonly DocumentLayer[];
   /** The documents of the layers, the weakest first, over the defaults. */
   readonly toConfig: (...documents: JsonObject[]) => Config;
-  /** Of what is in force: what is right in itself and cannot be followed. */
+  /** Problems of the configuration in force: valid settings that cannot be followed. */
   readonly remarks?: (config: Config) => readonly SourceProblem[];
   readonly onProblems: () => void;
   /** How long layers that are wrong or away are waited for; the mesh goes on without its document then. */

@@ -39,7 +39,7 @@ export interface ChangedContent extends Encoded {
   readonly findings: readonly Finding[];
 }
 
-/** A message as changes leave it. They get one of their own: what is built shares parts with other messages. */
+/** A message with changes applied to a copy: built messages share parts with others. */
 export function changedMessage<Of extends Message>(
   schema: GenMessage<Of>,
   message: MessageShape<GenMessage<Of>>,

@@ -1,5 +1,5 @@
 /**
- * The listener of a gRPC server: what it demands of callers. gRPC refuses listeners with listener filters, and cannot take plain text
+ * The listener of a gRPC server: its requirements on callers. gRPC refuses listeners with listener filters, and cannot take plain text
  * and TLS at one port: where both are permitted, a server whose callers use the mesh's TLS by themselves takes TLS alone.
  */
 import { create, pack } from "@flotilla/proto";

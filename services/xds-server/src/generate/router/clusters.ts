@@ -1,4 +1,4 @@
-/** CDS of a router: what its routes may lead to. Nothing leads to its own workload, and it keeps no caller's destination. */
+/** CDS of a router: the destinations of its routes. None is its own workload, and it keeps no caller's destination. */
 import { type Duration, typeUrl } from "@flotilla/proto";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";

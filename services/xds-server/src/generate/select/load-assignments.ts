@@ -1,4 +1,4 @@
-/** EDS: the endpoints of the clusters that a proxy asks for, and what they are chosen and ordered by. */
+/** EDS: the endpoints of the clusters that a proxy subscribes to, and their selection and order. */
 import { ingressUsesWaypoint } from "@flotilla/ambient";
 import { isPoolService } from "@flotilla/gateway-api";
 import { type Labels, matchesLabels, type Service } from "@flotilla/model";

@@ -63,7 +63,7 @@ const planFields = textCodec<
 
 export type PlanText = TextOf<typeof planFields>;
 
-/** The identity of a host: what has the same text is the same host, whichever proxy asks. */
+/** The identity of a host: equal texts are the same host, whichever proxy asks. */
 export const hostPlan = {
   write: (plan: HostPlan): PlanText =>
     planFields.write({

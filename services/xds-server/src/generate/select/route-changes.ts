@@ -106,7 +106,7 @@ class ChangedHosts {
 
 const changedHosts = perSet((set) => new ChangedHosts(set));
 
-/** Read once of each virtual host: what patches ask for. */
+/** Read once of each virtual host: the changes of patches. */
 class DecodedNames {
   readonly #names = new WeakMap<Encoded, HostNames>();
 

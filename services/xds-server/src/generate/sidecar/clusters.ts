@@ -1,4 +1,4 @@
-/** CDS of a sidecar: what it may call, what its workload serves, and where all other traffic goes. */
+/** CDS of a sidecar: its outbound and inbound clusters, and those of all other traffic. */
 
 import type { IpMode } from "@flotilla/model";
 import { create, type Duration, typeUrl } from "@flotilla/proto";

@@ -40,7 +40,7 @@ type TlsInputs = Pick<
 
 export interface TransportSockets {
   readonly fields: Pick<MessageInitShape<typeof ClusterSchema>, "transportSocket" | "transportSocketMatches">;
-  /** By the rule and not the mesh's own: what callers negotiate has to stay as it is. */
+  /** By the rule and not the mesh's own: the ALPN of callers has to stay as it is. */
   readonly isStated: boolean;
   /** Nothing can be added to the connection's content: neither end gets the other's baggage from it. */
   readonly hidesPeers: boolean;

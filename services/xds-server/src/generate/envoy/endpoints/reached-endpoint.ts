@@ -101,7 +101,7 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
     else {
       const takesTunnels = farCalls !== "any-gateway" || takesHbone(endpoint);
       const usable = ways.filter((way) => takesTunnels && gatewayTunnel(way, remoteTarget) !== undefined);
-      // Other gateways route by SNI: what does not speak the mesh's TLS cannot be reached through them.
+      // Other gateways route by SNI: endpoints without the mesh's TLS cannot be reached through them.
       const routing = endpoint.tlsMode === "istio" ? ways.filter(({ isHbone }) => isHbone !== true) : [];
       const shares = usable.length > 0 ? { of: tunnelled, over: usable } : { of: remote, over: routing };
       for (const way of shares.over) shares.of.set(way, (shares.of.get(way) ?? 0) + weight / shares.over.length);

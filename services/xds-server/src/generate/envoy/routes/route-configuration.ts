@@ -78,7 +78,7 @@ function shortNames(hostname: string, proxyDomain: string): readonly string[] {
     : [qualified, `${qualified}.svc`];
 }
 
-/** Outside of Kubernetes: what is left when the shared end of both names is cut off. */
+/** Outside of Kubernetes: the name without the common suffix of both. */
 function sharedDomainName(hostname: string, proxyDomain: string): readonly string[] {
   const [host, domain] = [hostname.split("."), proxyDomain.split(".")];
   let shared = 0;

@@ -41,7 +41,7 @@ const hostFields = textCodec<
 
 export type RouterHostText = TextOf<typeof hostFields>;
 
-/** The identity of a host: what has the same text is the same host, of whichever router. */
+/** The identity of a host: equal texts are the same host, of whichever router. */
 export const routerHost = {
   write: (host: RouterHost): RouterHostText =>
     hostFields.write({

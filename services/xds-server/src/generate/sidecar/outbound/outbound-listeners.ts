@@ -64,7 +64,7 @@ export const outboundListener = query<OutboundListenerPlan | undefined, string>(
 
 /**
  * A Sidecar's listener with a port of its own: all its services behind one address. Where connections are redirected and
- * no address is given, what is not HTTP is distinguished by the address of its service.
+ * no address is given, traffic other than HTTP is distinguished by the address of its service.
  */
 function addOwnListener(view: View, map: ListenerMap, listener: EgressListener): void {
   const { spec } = listener;

@@ -41,7 +41,7 @@ const two = [routes("one", ["a.example", "B.example"]), routes("other", ["c.exam
 describe("routes of a router by host", () => {
   it("are of the one large route configuration, a scope for each host", () => {
     const core = aScopedMesh(1, gateway, ...two);
-    assert.deepEqual(namesOf(core, router, typeUrl.scopedRoute), [
+    assert.deepEqual(namesOf(core, router, typeUrl.scopedRoute).toSorted(), [
       "http.80/a.example",
       "http.80/b.example",
       "http.80/c.example",

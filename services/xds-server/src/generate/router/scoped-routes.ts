@@ -9,7 +9,7 @@ import { type Encoded, encodedElement, encodedFields } from "../encode/encoded.t
 import { createContainerGenerator, sharedSelection } from "../encode/generator.ts";
 import { withoutLowerCaseHost } from "../envoy/filters/lower-case-host.ts";
 import { routeConfigurationHead, routeConfigurationTail } from "../envoy/routes/route-configuration.ts";
-import { type ScopeTarget, scopeTarget, scopeTexts } from "./routes/scoped-hosts.ts";
+import { type ScopeTarget, scopeSlices, scopeTarget } from "./routes/scoped-hosts.ts";
 import { encodedRouterHost } from "./routes/virtual-host.ts";
 
 /** ScopedRouteConfiguration.route_configuration */
@@ -31,7 +31,7 @@ export const routerScopedRoutes = createContainerGenerator<ScopeInputs, ScopedRo
   typeUrl: typeUrl.scopedRoute,
   label: "router ",
   schema: ScopedRouteConfigurationSchema,
-  names: (view) => view.read(scopeTexts),
+  slices: (view) => view.read(scopeSlices),
   select: () => undefined,
   shared: sharedSelection({
     target: scopeTarget,

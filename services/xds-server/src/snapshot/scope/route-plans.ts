@@ -27,19 +27,25 @@ import { query, type View } from "../view.ts";
 import { listenersOf } from "./kubernetes-gateways.ts";
 
 /** HTTP routes of gateways by host, those of the mesh, and TCP and TLS routes. */
-export type RoutePart = `hosts-${number}` | "mesh" | "layer-4";
+export type RoutePart = HostPart | "mesh" | "layer-4";
+export type HostPart = `hosts-${number}`;
 
 /** About the square root of the routes of a large gateway. */
-const hostParts = 64;
+const hostPartCount = 64;
+
+export const hostParts: readonly HostPart[] = Array.from(
+  { length: hostPartCount },
+  (_, index): HostPart => `hosts-${index}`,
+);
 
 /** Of the routes of the mesh, and of those of gateways. */
 export const routeParts: Readonly<Record<"mesh" | "gateways", readonly RoutePart[]>> = {
   mesh: ["mesh", "layer-4"],
-  gateways: ["layer-4", ...Array.from({ length: hostParts }, (_, index): RoutePart => `hosts-${index}`)],
+  gateways: ["layer-4", ...hostParts],
 };
 
-function partOfHost(host: string): RoutePart {
-  return `hosts-${fnv1a(host) % hostParts}`;
+export function partOfHost(host: string): HostPart {
+  return `hosts-${fnv1a(host) % hostPartCount}`;
 }
 
 function partsOf({ key: { kind } }: Config, { parents, hostnames }: RouteHead): readonly RoutePart[] {

@@ -8,9 +8,9 @@ import { ownValue, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
 import { tokenRules } from "./authn.ts";
 import { envoyFilters } from "./envoy-filters.ts";
+import { gatewayDestinations } from "./gateway-heads.ts";
 import { selectedGateways } from "./gateways.ts";
 import { visibleServices } from "./sidecar-scope.ts";
-import { gatewayDestinations } from "./virtual-services.ts";
 
 export function routedServices(view: View): readonly Service[] {
   const services = visibleServices(view);

@@ -136,13 +136,14 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
 const gatewayAudience = textCodec("GatewayAudience", " ", ["namespace", "gateway"]);
 type GatewayAudience = TextOf<typeof gatewayAudience>;
 
-type HeadsByGateway = ReadonlyMap<string, readonly Config<VirtualServiceHead>[]>;
+export type HeadsByGateway = ReadonlyMap<string, readonly Config<VirtualServiceHead>[]>;
 
-const writtenHeadsByGateway = query<HeadsByGateway>("written-heads-by-gateway", (view) =>
+/** Those that are objects and those of Ingresses. */
+export const writtenHeadsByGateway = query<HeadsByGateway>("written-heads-by-gateway", (view) =>
   byGateway(view.read(writtenHeads)),
 );
 
-const routeHeadsByGateway = query<HeadsByGateway, RoutePart>("route-heads-by-gateway", (view, part) => {
+export const routeHeadsByGateway = query<HeadsByGateway, RoutePart>("route-heads-by-gateway", (view, part) => {
   const exportTo = view.mesh.defaultVirtualServiceExportTo;
   const plans = [...view.read(routePlans, part).values()];
   return byGateway(plans.map((plan) => headConfig(plan, routeHead(plan, exportTo))).sort(compareByAge));
@@ -164,45 +165,51 @@ function byGateway(configs: readonly Config<VirtualServiceHead>[]): HeadsByGatew
 const headsOfGateway = query<readonly VirtualServiceHead[], string>("heads-of-gateway", (view, gateway) => {
   const written = view.read(writtenHeadsByGateway).get(gateway) ?? [];
   const ofRoutes = partsFor(view, gateway).flatMap((part) => view.read(routeHeadsByGateway, part).get(gateway) ?? []);
-  return (ofRoutes.length === 0 ? written : [...written, ...ofRoutes].sort(compareByAge)).map(({ spec }) => spec);
+  return headsByAge(written, ofRoutes);
 });
 
-function partsFor(view: View, gateway: string): readonly RoutePart[] {
+/** @param written oldest first */
+export function headsByAge(
+  written: readonly Config<VirtualServiceHead>[],
+  ofRoutes: readonly Config<VirtualServiceHead>[],
+): readonly VirtualServiceHead[] {
+  return (ofRoutes.length === 0 ? written : [...written, ...ofRoutes].sort(compareByAge)).map(({ spec }) => spec);
+}
+
+/** The parts of routes that a gateway may have VirtualServices of. */
+export function partsFor(view: View, gateway: string): readonly RoutePart[] {
   if (gateway === meshGateway) return routeParts.mesh;
   return view.read(listenerGateways).has(gateway) ? routeParts.gateways : [];
 }
 
-/**
- * The VirtualServices that concern a gateway and are visible to a namespace: private ones and
- * routes of its own, those exported to it, those of everybody; each oldest first.
- */
 const virtualServicesFor = query<readonly VirtualServiceHead[], GatewayAudience>(
   "virtual-services-for",
   (view, text) => {
     const { namespace, gateway } = gatewayAudience.read(text);
-    const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
-    for (const head of view.read(headsOfGateway, gateway)) {
-      const reach = reachOf(head.exportTo, head.namespace, namespace);
-      const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
-      if (reach === "own" || isOwnRoute) own.push(head);
-      else if (reach === "named") named.push(head);
-      else if (reach === "everyone") everyone.push(head);
-    }
-    return [...own, ...named, ...everyone];
+    return visibleHeads(view.read(headsOfGateway, gateway), namespace);
   },
 );
+
+/**
+ * Of VirtualServices, oldest first, those that are visible to a namespace, in order of precedence: private ones and routes of its own, those
+ * exported to it, those of everybody; each oldest first.
+ */
+export function visibleHeads(heads: readonly VirtualServiceHead[], namespace: string): readonly VirtualServiceHead[] {
+  const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
+  for (const head of heads) {
+    const reach = reachOf(head.exportTo, head.namespace, namespace);
+    const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
+    if (reach === "own" || isOwnRoute) own.push(head);
+    else if (reach === "named") named.push(head);
+    else if (reach === "everyone") everyone.push(head);
+  }
+  return [...own, ...named, ...everyone];
+}
 
 /** The VirtualServices that a router follows for one of its Gateways, in order of precedence. */
 export function gatewayVirtualServices(view: View, gateway: GatewayName): readonly VirtualServiceHead[] {
   return view.read(virtualServicesFor, gatewayAudience.write({ namespace: view.proxy.namespace, gateway }));
 }
-
-/** Hosts that the routes of a Gateway send traffic to, whatever the visibility of the VirtualServices. */
-export const gatewayDestinations = query<readonly string[], string>("gateway-destinations", (view, gateway) => {
-  const heads = view.read(headsOfGateway, gateway);
-  const destinations = heads.flatMap(({ name }) => view.read(virtualServiceDestinations, name));
-  return [...new Set(destinations.map(({ host }) => host))];
-});
 
 /** The heads of the VirtualServices an egress listener imports, in order of precedence. */
 export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>("listener-heads", (view, listener) => {

@@ -5,6 +5,7 @@ import { hostCovers, hostsOverlap, sniName } from "@flotilla/model";
 import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { destinationRuleOf } from "../../../snapshot/scope/destination-rules.ts";
+import { virtualServicesOf } from "../../../snapshot/scope/gateway-heads.ts";
 import {
   type GatewayName,
   type GatewayServer,
@@ -13,7 +14,6 @@ import {
 } from "../../../snapshot/scope/gateway-merge.ts";
 import { visibleServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations, virtualService } from "../../../snapshot/scope/virtual-service.ts";
-import { gatewayVirtualServices } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { tcpPolicy } from "../../select/tcp-policy.ts";
 import { outboundStatName, tcpRoute } from "../../select/tcp-route.ts";
@@ -95,8 +95,7 @@ function isFor({ port, gateways }: Layer4Match, number: number, gateway: Gateway
 
 /** The VirtualServices with TCP or TLS routes that share a host with a server, in order of precedence. */
 function boundVirtualServices(view: View, { gateway, hosts }: GatewayServer): readonly Config<VirtualService>[] {
-  return gatewayVirtualServices(view, gateway)
-    .filter(({ isLayer4 }) => isLayer4)
+  return virtualServicesOf(view, gateway, "layer-4")
     .filter((head) =>
       hosts.some((text) => {
         const { namespace = head.namespace, host } = serverHost(text);

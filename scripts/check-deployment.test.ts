@@ -21,7 +21,7 @@ const cases: readonly {
     problem: /BUS_URL does not begin with tls:/,
   },
   {
-    name: "a bus that shows certificates nobody keeps",
+    name: "a bus with certificates that are not renewed",
     file: "docker-compose.yml",
     change: [":4222?certificates=/tmp/client", ":4222?certificates=/tmp/other"],
     problem: /BUS_URL shows other certificates/,
@@ -93,7 +93,7 @@ const cases: readonly {
     problem: /NATS does not read a renewed certificate/,
   },
   {
-    name: "a renewal that nobody would miss",
+    name: "a renewal without a health check",
     file: "docker-compose.yml",
     change: ['"until", "/tmp/renew-by"]', '"file", "/tmp/renew-by"]'],
     problem: /a certificate of nats that is not renewed makes nothing unhealthy/,

@@ -13,6 +13,11 @@ const cases: readonly { readonly name: string; readonly text: string; readonly f
     found: ["1 AbortSignal.any([stop, AbortSignal.timeout"],
   },
   { name: "a part of another word", text: "const webbing = 1;", found: [] },
+  { name: "a pronoun for a missing caller", text: "// asked for by nobody", found: ["1 nobody"] },
+  { name: "the user of that name", text: 'runAs("nobody")', found: [] },
+  { name: "a package that knows", text: "a package knows its users", found: ["1 package knows"] },
+  { name: "a relative clause as a subject", text: "Done. What is refused is logged.", found: ["1 . What is"] },
+  { name: "a question", text: "What is a view?", found: [] },
   { name: "two on a line", text: "// the ebb, an occasion", found: ["1 ebb", "1 occasion"] },
 ];
 

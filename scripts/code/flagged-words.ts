@@ -24,6 +24,24 @@ const flagged: readonly FlaggedWord[] = [
     word: /\b(?:un)?told\b|\btell(?:s|ing)?\b|[a-z](?:Told|Tells?)\b|\b(?:told|tells?)[A-Z]/i,
     instead: "report, publish, send, notify",
   },
+  // As a name between quotes, slashes or dots it is a user, a host or an object of a test.
+  { word: /(?<!["'/.|`=%-])\b[Nn]obody\b(?!["'/.:`-])/, instead: "no caller, no replica, no proxy" },
+  { word: /\b(?:is|are|was|were) heard\b|^\s*(?:\/\*\*|\*|\/\/) Hears\b/, instead: "receives, follows, subscribes to" },
+  { word: /\bcomes? again\b/i, instead: "reconnect, retry, arrive again" },
+  { word: /\bby turns\b/i, instead: "alternately" },
+  { word: /\bwithout a word\b/i, instead: "without a log line" },
+  {
+    word: /\b(?:code|file|folder|package|page|table|script|Redis|NATS|Envoy|Sentinels?) (?:knows?|knew|says|said|wants|thinks)\b/i,
+    instead: "has, supports, states, requires",
+  },
+  {
+    word: /(?:^|[.;] |\| )What (?:is|was|has|had|it|they|the|a|an|no|can|cannot|one)\b(?![^.;|]*\?)/,
+    instead: "the thing itself",
+  },
+  {
+    word: /[;:] (?:and )?what (?:is|was) (?:not |no |there|gone|left|held|known|read|written|published)\b/,
+    instead: "the thing itself",
+  },
   {
     word: /\bMachine(?:Key|Claim|Rules|Side|Source|Records|Change)\b|\b(?:en|de)codeMachines\b/,
     instead: "RegisteredWorkload",

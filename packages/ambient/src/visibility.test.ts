@@ -74,7 +74,7 @@ describe("of several services of a host name", () => {
       canonical: "b 2",
     },
     {
-      name: "none is meant where nobody else knows it",
+      name: "none is meant where no other cluster has it",
       all: ["a entry 1 namespace"],
       served: ["a 1"],
       canonical: undefined,

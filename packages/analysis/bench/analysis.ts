@@ -30,7 +30,7 @@ const analysis = new MeshAnalysis(analyzers, { nowMs: Date.now, validityOf });
 analysis.apply(objects.map((object) => ({ object })));
 const findings = analysis.findings().length;
 
-/** By turns there and back, so that each round is a change. */
+/** Alternates there and back, so that each round is a change. */
 const changes: Readonly<Record<string, (round: number) => readonly MeshObject[] | MeshObject["key"]>> = {
   "VirtualService edit": (round) => [seen(virtualService(7, `/v${round}`))],
   "DestinationRule edit": (round) => [seen(destinationRule(7, round + 1))],

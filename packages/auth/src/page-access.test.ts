@@ -67,7 +67,7 @@ describe("debug pages", () => {
     return handler({ ...request, remoteAddress: elsewhere });
   };
 
-  it("let writers write, and nobody else, also where reading is open to everybody", async () => {
+  it("let writers alone write, also where reading is open to everybody", async () => {
     assert.equal((await asked("istio-system/admin", "write")).status ?? 200, 200);
     assert.equal((await asked("istio-system/reader", "write")).status, 403);
   });

@@ -1,4 +1,4 @@
-/** Messages and values that nobody of ours wrote, over a real NATS server: they are set aside by name, and nothing else is. */
+/** Messages and values of foreign writers, over a real NATS server: they are set aside by name, and nothing else is. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

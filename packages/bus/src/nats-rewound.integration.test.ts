@@ -44,7 +44,7 @@ async function copyDisk(): Promise<void> {
   server = await startNats({ directory, env: process.env, port: server.port });
 }
 
-/** The older disk is back and written on while nobody else is connected. */
+/** The older disk is back and written on while no other client is connected. */
 async function comeBackRewound(messages: readonly (readonly [string, string])[]): Promise<void> {
   const { port } = server;
   await server.kill();

@@ -82,7 +82,7 @@ export async function startNatsInMemory(more: object = {}): Promise<NatsInMemory
       if (!deliverTo(consumer, { subject, reply, headers, payload })) return;
     }
   };
-  /** A consumer that nobody listens to any more is removed. */
+  /** A consumer without a listener is removed. */
   const deliverTo = ({ id, inbox }: ConsumerInMemory, sent: Sent): boolean => {
     const isHeard = send(sent, inbox);
     if (!isHeard) jetstream.consumers.delete(id);

@@ -95,7 +95,7 @@ describe("publisher", () => {
     assert.deepEqual(await subjects(bus), ["config.VirtualService.shop.b", "sync.c", "horizon"]);
   });
 
-  it("refuses what is too large alone, and reports it; what was published before stays", async () => {
+  it("refuses what is too large alone, and reports it; the published version stays", async () => {
     const { bus, create } = setUp("publisher-large");
     const refused: string[] = [];
     const onRefused = (change: Change, reason: string) => refused.push(`${keyText(change)}: ${reason}`);
@@ -168,7 +168,7 @@ describe("publisher", () => {
     assert.throws(() => seal.open(sealed.subarray(0, 5), "here"), { code: "BUS_SEALED" });
   });
 
-  it("takes back what nobody has any more when it is asked to, and compares nothing else", async () => {
+  it("withdraws keys without a source on request, and compares nothing else", async () => {
     const { bus, create } = setUp("publisher-prunes");
     const publisher = create();
     await publisher.synchronize([config("a", 1), config("b", 1), endpoints("h")]);

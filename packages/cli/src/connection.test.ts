@@ -116,7 +116,7 @@ describe("a question to a service", () => {
     assert.deepEqual(await pages("xds-server", connection, "/x"), ["here"]);
   });
 
-  it("that nobody answers: an absence is reported before a silence", async () => {
+  it("without an answer: an absence is reported before a silence", async () => {
     await using absent = await answering(404, "not here");
     const silent = "xds-server=http://127.0.0.1:1";
     const both = given(silent, `xds-server=${absent.url}`);

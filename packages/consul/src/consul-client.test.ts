@@ -98,7 +98,7 @@ describe("a question to an agent", () => {
     await assert.rejects(agent.ask({ path: "/v1/p" }), { code: "CONSUL_ANSWER", message: /the answer is no JSON/ });
   });
 
-  it("that nobody answers, or that is cut off, is one of a line", async () => {
+  it("without an answer, or cut off, is one of a line", async () => {
     await using agent = await anAgent((_, response) => {
       response.writeHead(200, { "content-length": "10" }).write("[");
       response.destroy();

@@ -148,7 +148,7 @@ const failures: readonly { name: string; text: string; message: string }[] = [
     message: '[TEMPLATE_SYNTAX] t:2: function "nope" not defined',
   },
   {
-    name: "an unknown function in a branch that nobody takes",
+    name: "an unknown function in a branch that is not taken",
     text: "{{ if false }}{{ nope }}{{ end }}",
     message: '[TEMPLATE_SYNTAX] t:1: function "nope" not defined',
   },

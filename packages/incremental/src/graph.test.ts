@@ -151,7 +151,7 @@ describe("graph", () => {
     assert.equal(graph.stats().results, 0);
   });
 
-  it("drops what nobody observes", () => {
+  it("drops unobserved results", () => {
     const graph = new Graph<Pod>();
     const { query } = counted();
     const leaf = query("leaf", (c, key) => c.input<number>(key));

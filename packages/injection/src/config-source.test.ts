@@ -119,11 +119,11 @@ describe("the injection configuration", () => {
   ] as const)
     it(`is that of ${name} for the revision "${revision}"`, () => assert.equal(injectionMapOf(revision), name));
 
-  it("ends without a failure where nobody waits for it", async () => {
+  it("ends without a failure where it is not awaited", async () => {
     const { following, stop } = source({ configFile: join(directory, "none") });
     stop.abort();
     await following;
-    // A rejection that nobody has handled until then fails the test.
+    // A rejection that is unhandled until then fails the test.
     await setImmediate();
   });
 

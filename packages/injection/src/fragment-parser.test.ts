@@ -78,7 +78,7 @@ describe("YAML by parts", () => {
     });
   });
 
-  it("gives values that nobody can change", () => {
+  it("gives frozen values", () => {
     const value = createFragmentParser()("one:\n  two: [1]\n") as { one: { two: number[] } };
     assert.throws(() => value.one.two.push(2), TypeError);
   });

@@ -210,7 +210,7 @@ describe("after the templates", () => {
     assert.equal(pod.metadata.labels?.["topology.istio.io/network"], "n1");
   });
 
-  it("a pod that comes again comes out the same", () => {
+  it("a second injection gives the same pod", () => {
     const probe = { httpGet: { path: "/ok", port: "http" } };
     const own = { name: "istio-proxy", image: "auto", tty: true };
     for (const native of [true, false]) {

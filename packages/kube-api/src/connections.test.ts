@@ -11,7 +11,7 @@ const base64 = (text: string) => Buffer.from(text).toString("base64");
 function kubeconfig(cluster: object, user: object = {}): string {
   return JSON.stringify({
     "current-context": "x",
-    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }, { name: "of nobody" }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }, { name: "of no cluster" }],
     clusters: [{ name: "c", cluster }, { cluster: { server: "https://nameless" } }],
     users: [{ name: "u", user }],
   });

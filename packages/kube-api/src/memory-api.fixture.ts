@@ -1,6 +1,6 @@
 /**
  * For tests: an API server within the process that keeps objects by their path, lists, watches and checks versions as a real one
- * does. Server-side apply changes the fields that it is given, lists as a whole: nobody owns a field here.
+ * does. Server-side apply changes the fields that it is given, lists as a whole: fields have no owner here.
  */
 import { aborted } from "@flotilla/runtime";
 import { KubeError } from "./errors.ts";

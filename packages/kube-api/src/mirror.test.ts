@@ -94,11 +94,11 @@ for (const { name, watch } of tooOld) {
 }
 
 test("a server that is away is asked again, and what it had reported stands", async () => {
-  const away = new KubeError("KUBE_AWAY", "nobody there");
+  const away = new KubeError("KUBE_AWAY", "no server there");
   const { api } = server([away, ["a"]], [away, [{ type: "ADDED", object: object("b", "5") }]]);
   const { said, states } = await take(api, 2);
   assert.deepEqual(said, ["list a", "put b"]);
-  assert.deepEqual(states, ["[KUBE_AWAY] nobody there", "[KUBE_AWAY] nobody there", undefined]);
+  assert.deepEqual(states, ["[KUBE_AWAY] no server there", "[KUBE_AWAY] no server there", undefined]);
 });
 
 test("a watch that says nothing is given up for another from the same version", async () => {

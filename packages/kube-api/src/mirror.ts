@@ -23,7 +23,7 @@ export interface MirrorOptions {
   readonly onState: (failure: string | undefined, status?: number) => void;
   /** A kind unknown to the server is one without objects; it may be defined later. */
   readonly mayBeAbsent?: boolean;
-  /** Another watch is begun after this long without a word. */
+  /** Another watch is begun after this long without an event. */
   readonly silenceMs?: number;
 }
 
@@ -84,7 +84,7 @@ export async function* mirror<T extends KubeObject>(
           version = undefined;
           // 410: the version is too old. Anything else is no reason to trust it either.
           if (object.code === 410) break;
-          throw new KubeError("KUBE_AWAY", `watch ${path}: ${object.message ?? "an error without a word"}`);
+          throw new KubeError("KUBE_AWAY", `watch ${path}: ${object.message ?? "an error without a message"}`);
         }
         hasHeard = true;
         waits = backoff({ firstMs: 100, maxMs: 30_000, random });

@@ -5,7 +5,7 @@ import { oidcCredentials } from "./oidc-credentials.ts";
 
 const hourMs = 3_600_000;
 
-/** A token whose signature nobody here looks at: that is the API server's part. */
+/** A token whose signature is not checked here: that is the API server's part. */
 function idToken(issuer: string, expiresMs: number, subject = "jane"): string {
   const claims = {
     iss: issuer,

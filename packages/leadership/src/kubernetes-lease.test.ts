@@ -49,7 +49,7 @@ test("the first that asks has it until it is silent for its time", async () => {
     assert.deepEqual([await a.hold(), await b.hold()], [true, false]);
   }
   pass(16_000);
-  assert.deepEqual([a.isHeld, await b.hold()], [false, false], "between the two nobody has it");
+  assert.deepEqual([a.isHeld, await b.hold()], [false, false], "between the two no candidate has it");
   pass(15_000);
   assert.deepEqual([await b.hold(), await a.hold()], [true, false]);
   assert.equal(stored()?.spec?.leaseTransitions, 1);

@@ -1,4 +1,4 @@
-/** PEM blocks: what is read, what is refused, and texts put together. */
+/** PEM blocks: accepted and refused texts, and chains put together. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PkiError } from "./errors.ts";

@@ -31,7 +31,7 @@ describe("bounded queue", () => {
     assert.equal((await reader.next()).value, 2);
   });
 
-  it("gives up a put when asked to stop, or when nobody reads any more", async () => {
+  it("gives up a put when asked to stop, or without a reader", async () => {
     const queue = new BoundedQueue<number>(1);
     queue.offer(1);
     const stop = new AbortController();

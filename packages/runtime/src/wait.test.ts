@@ -59,7 +59,7 @@ describe("waiting", () => {
     try {
       const { promise, reject } = Promise.withResolvers<never>();
       await assert.rejects(orAborted(promise, AbortSignal.abort(new Error("enough"))), /enough/);
-      reject(new Error("an answer that nobody waits for"));
+      reject(new Error("an answer that is not awaited"));
       await delay(1);
       assert.deepEqual(unhandled, []);
     } finally {

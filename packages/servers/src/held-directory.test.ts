@@ -36,7 +36,7 @@ const hold = (directory: string, pid: number, owner: number) =>
   writeFileSync(join(directory, "nats.pid"), JSON.stringify({ pid, owner }));
 
 describe("a directory of a server", () => {
-  it("is made, and free where nobody is named or the file was cut off", async () => {
+  it("is made, and free where no process is named or the file was cut off", async () => {
     const directory = newDirectory();
     await takeDirectory(directory, "nats");
     assert.ok(existsSync(directory));

@@ -42,9 +42,9 @@ const rows: readonly Row[] = [
     true,
   ],
   ["a key beside the snapshot's", ["SET", "flotilla:v1:snapshot:other", "x"], false],
-  ["a key of nobody's", ["SET", "other", "x"], false],
-  ["reading a key of nobody's", ["GET", "other"], false],
-  ["a script on a key of nobody's", ["EVAL", "return redis.call('SET', KEYS[1], 'x')", "1", "other"], false],
+  ["a key of no service", ["SET", "other", "x"], false],
+  ["reading a key of no service", ["GET", "other"], false],
+  ["a script on a key of no service", ["EVAL", "return redis.call('SET', KEYS[1], 'x')", "1", "other"], false],
   ["a script on a key that it does not name", ["EVAL", "return redis.call('SET', 'other', 'x')", "0"], false],
   ...(
     [
@@ -78,7 +78,7 @@ describe("users of Redis", () => {
       else await assert.rejects(calling, /NOPERM|No permissions|ACL failure/);
     });
 
-  it("nobody else may anything", async () => {
+  it("other users have no rights", async () => {
     for (const [username, password] of [
       [undefined, undefined],
       ["default", ""],

@@ -103,8 +103,8 @@ describe("store in Redis", () => {
     ["a text in place of the entries", "damaged", ["DEL", entries], ["SET", entries, "garbage"]],
     ["a list in place of what is said about them", "damaged", ["DEL", about], ["LPUSH", about, "garbage"]],
     ["a set in place of the lock", "whole", ["DEL", writer], ["SADD", writer, "garbage"]],
-    ["a lock of nobody that has no end", "whole", ["SET", writer, "nobody"]],
-    ["a lock of nobody that ends in a year", "whole", ["SET", writer, "nobody", "EX", 31_536_000]],
+    ["a lock without an owner and without an end", "whole", ["SET", writer, "nobody"]],
+    ["a lock without an owner that ends in a year", "whole", ["SET", writer, "nobody", "EX", 31_536_000]],
     ["the lock of the writer, without an end", "whole", ["PERSIST", writer]],
     ["an entry of 64 MB", "damaged", ["HSET", entries, "huge", Buffer.alloc(64e6, 7)]],
     ["150,000 entries", "damaged", ["EVAL", many, 1, entries]],
@@ -290,7 +290,7 @@ describe("store in Redis", () => {
     await refused;
     server = await startRedis({ directory, env: process.env, port: server.port });
     await until(() => store.state.connected, { withinMs: 60_000, what: "the connection" });
-    // The server may lose what it had not put on the disk, even all of it; what is left is one state, the position and its entry.
+    // The server may lose what it had not put on the disk, even all of it; the rest is one state, the position and its entry.
     const left = await store.load();
     const last = (left?.position ?? 0) - 4_000;
     const entry = left?.entries.get(`crash-${last % 50}`);

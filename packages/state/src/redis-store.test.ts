@@ -146,7 +146,7 @@ describe("a store in Redis", () => {
     );
   });
 
-  it("is written by nobody whose lock is gone, or whose snapshot has changed meanwhile", async () => {
+  it("is written by no replica whose lock is gone, or whose snapshot has changed meanwhile", async () => {
     await written();
     hash(keys.entries).delete("a");
     assert.equal(await store.write({ position: 21, entries: new Map() }), false);

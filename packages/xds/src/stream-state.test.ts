@@ -149,7 +149,7 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
-      name: "a refusal is noted and not answered, and does not become an acceptance when its nonce comes again",
+      name: "a refusal is noted and not answered, and does not become an acceptance when its nonce is repeated",
       lines: [
         [put(cluster, ab)],
         [sotw(cluster), "cluster: a=1 b=1"],
@@ -160,7 +160,7 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
-      name: "a refusal of a type that nobody asked for is noted",
+      name: "a refusal of a type without a subscription is noted",
       lines: [[sotw(cluster, { nonce: "x", error }), "NACK x cannot use this"], [put(cluster, ab)]],
     },
     {
@@ -518,7 +518,7 @@ describe("a stream of either form", () => {
       assert.equal(server.state.types.size, 0);
     });
 
-    it(`${form}: a type that nobody serves is never answered, and ends nothing`, () => {
+    it(`${form}: an unserved type is never answered, and ends nothing`, () => {
       const server = new Server(form);
       assert.deepEqual(server.run(ask(form)("type.googleapis.com/what.is.This")), []);
       server.run(put(cluster, ab));

@@ -52,7 +52,7 @@ function request({ spki, algorithm, key, hash = "sha256", attributes = tlv(0xa0)
   return encodePem("CERTIFICATE REQUEST", der);
 }
 
-/** An RSA key of any size: nobody needs its private half to send it. */
+/** An RSA key of any size: its private half is not needed to send it. */
 function rsaSpki(bits: number, exponent: Buffer): Buffer {
   const modulus = Buffer.alloc(bits / 8, 0xa5);
   const n = modulus.toString("base64url");

@@ -208,7 +208,7 @@ describe("an API server that calls this webhook", { skip: server === undefined &
     assert.deepEqual(names, ["istio-init", "istio-proxy"]);
   });
 
-  it("refuses objects while nobody answers, once an invalid one was refused", async () => {
+  it("refuses objects while no replica answers, once an invalid one was refused", async () => {
     const policy = async () =>
       (await api().get<WebhookConfiguration>(`${validating}/flotilla`))?.webhooks?.[0]?.failurePolicy;
     await until(async () => (await policy()) === "Fail", { withinMs: 30_000, what: "failurePolicy" });
@@ -244,7 +244,7 @@ describe("an API server that calls this webhook", { skip: server === undefined &
     assert.equal(written?.[0]?.failurePolicy, "Ignore", "other controllers' objects are never held up");
   });
 
-  it("is answered from what was heard of NATS after it stopped", async () => {
+  it("is answered from the last state received from NATS after it stopped", async () => {
     const stop = new AbortController();
     {
       await using bus = await connectBus({ url: nats?.url ?? "", clientName: "test", log: noopLogger }, stop.signal);

@@ -229,7 +229,7 @@ describe("/validate", () => {
     assert.deepEqual(order, ["small", "large"]);
   });
 
-  it("refuses a kind that nobody knows", async () => {
+  it("refuses an unknown kind", async () => {
     const { response } = await ask("/validate", review({}, { group: "example.com", version: "v1", kind: "Thing" }));
     assert.equal(response.status?.message, "unrecognized type example.com/v1 Thing");
   });

@@ -90,7 +90,7 @@ describe("admission on a cluster", () => {
     await kubectl("patch", validators, "flotilla-validator", "--type=json", `-p=${open}`);
     const valid = { ...invalid, spec: { hosts: ["orders"], http: [{ route: [{ destination: { host: "orders" } }] }] } };
     await until(async () => (await apiServerHas(valid)) === "", {
-      ...{ withinMs: 30_000, what: "an object that passes while nobody validates", everyMs: 500 },
+      ...{ withinMs: 30_000, what: "an object that passes without validation", everyMs: 500 },
     });
     assert.deepEqual(await failurePolicies(validators), ["Ignore", "Ignore"]);
     await scaleWebhook(2);

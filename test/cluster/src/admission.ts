@@ -68,7 +68,7 @@ export async function apiServerHas(object: object): Promise<string> {
   return refusal(["create", "--dry-run=server", "-f", "-"], object);
 }
 
-/** Resolves to true if a new pod of the namespace is rejected because nobody injects it. */
+/** Resolves to true if a new pod of the namespace is rejected because no webhook injects it. */
 export async function podsAreRefused(namespace: string): Promise<boolean> {
   const spec = { containers: [{ name: "none", image: "none" }] };
   const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "asked-about", namespace }, spec };

@@ -53,7 +53,7 @@ process.exit(failed.length === 0 ? 0 : 1);
 
 function onRound(round: number, { plan, phase, convergedAfterMs, reported, failure }: RoundResult): void {
   const { losses, stopped, order } = plan;
-  const what = `rotation ${phase}, nats ${losses.nats}, redis ${losses.redis}, stopped ${stopped.join(" ") || "nobody"}, back ${order.join(" ")}`;
+  const what = `rotation ${phase}, nats ${losses.nats}, redis ${losses.redis}, stopped ${stopped.join(" ") || "none"}, back ${order.join(" ")}`;
   const came = failure === undefined ? `${Math.round(convergedAfterMs)} ms` : `FAILED: ${failure}`;
   process.stdout.write(`${round}: ${what}: ${came}${reported.length > 0 ? `, named ${reported.join(" ")}` : ""}\n`);
 }

@@ -92,15 +92,15 @@ describe("the console", { timeout: 300_000 }, () => {
 
   describe("asks who calls", () => {
     it("refuses every endpoint without a session", async () => {
-      const nobody = new ConsoleClient(writer.url);
+      const signedOut = new ConsoleClient(writer.url);
       const listed = [...listedEndpoints.map(({ path }) => path), "/api/v1/events", "/api/v1/session"];
-      const answers = await Promise.all(listed.map((path) => nobody.get(path)));
+      const answers = await Promise.all(listed.map((path) => signedOut.get(path)));
       for (const [i, { status, body }] of answers.entries())
         assert.deepEqual([listed[i], status, body.error?.code], [listed[i], 401, "no-session"]);
     });
 
     const refused = [
-      { name: "a token of nobody", token: async () => "a.b.c", code: "bad-token" },
+      { name: "a token of no account", token: async () => "a.b.c", code: "bad-token" },
       { name: "no token", token: async () => "", code: "bad-request" },
       {
         name: "a token for another audience",

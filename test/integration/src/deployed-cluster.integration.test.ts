@@ -73,8 +73,8 @@ describe("the deployment in a cluster", { skip: server === undefined && whyNoApi
   it("the console is served with a certificate of ca, and shows every service to an operator of the cluster", async () => {
     await using console = await startDeployedConsole(directory, cluster, deployed);
     await cluster.createAccount("istio-system", "viewer");
-    const nobody = await console.ask("GET", "/api/v1/overview");
-    assert.deepEqual([nobody.status, nobody.body.error.code], [401, "no-session"]);
+    const anonymous = await console.ask("GET", "/api/v1/overview");
+    assert.deepEqual([anonymous.status, anonymous.body.error.code], [401, "no-session"]);
     const token = await cluster.token("viewer", ["flotilla-api"]);
     const { status, body, cookie } = await console.ask("POST", "/api/v1/session", undefined, { token });
     assert.deepEqual([status, body.account, body.mayWrite], [201, "istio-system/viewer", false]);

@@ -222,7 +222,7 @@ describe("how far a change has come", () => {
       const waited = await command("wait", "EnvoyFilter/web.shop");
       assert.equal(waited.code, 3, waited.out);
       assert.equal((await command("wait", "EnvoyFilter/web.shop", "--threshold=60")).code, 0);
-      assert.equal((await command("wait", "vs/web.shop")).code, 0, "a refusal concerns nobody else");
+      assert.equal((await command("wait", "vs/web.shop")).code, 0, "a refusal concerns no other proxy");
       save("patches", patch("1s"));
       const isLive = async () => (await command("wait", "EnvoyFilter/web.shop", "--timeout=5s")).code === 0;
       await until(isLive, soon("the patch that Envoy takes"));

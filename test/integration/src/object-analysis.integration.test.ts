@@ -63,10 +63,10 @@ test("the status of a route names a host and a port that no Service has", async 
   const become = (what: string, isWanted: (found: readonly string[]) => boolean) =>
     until(async () => isWanted(await warnings()), { withinMs: 90_000, what, everyMs: 100 });
   const host = /^spec\.http\[0\]\.route\[0\]\.destination\.host: host web does not exist: is wed meant\? \[IST0101\]$/;
-  await become("a host that nobody has", (found) => found.some((one) => host.test(one)));
+  await become("a host of no service", (found) => found.some((one) => host.test(one)));
   await write(service("web", 8080));
   await become(
-    "a port that nobody has",
+    "a port of no service",
     (found) => found.length > 0 && found.every((one) => /\bport\b.*\[IST0101\]$/.test(one)),
   );
   await write(service("web", 80));

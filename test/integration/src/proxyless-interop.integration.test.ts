@@ -209,7 +209,7 @@ describe("grpc-go's interop programs", { skip }, () => {
     await answered("the caller refused", ({ failed }) => failed === 40, friend);
     await answered("the stranger let in", only("safe"), stranger);
     put("AuthorizationPolicy", "safe", { selector });
-    await answered("nobody let in", ({ failed }) => failed === 40, stranger);
+    await answered("no caller let in", ({ failed }) => failed === 40, stranger);
     mesh.remove("AuthorizationPolicy", "safe");
     await answered("everybody let in", only("safe"), friend);
   });

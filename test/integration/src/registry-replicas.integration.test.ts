@@ -64,7 +64,7 @@ describe("replicas of service-controller", { skip: server === undefined && whyNo
     const dead = controllers.get("one");
     controllers.delete("one");
     await dead?.kill();
-    // Nobody publishes now.
+    // No replica publishes now.
     await setAddresses(server.api, ["10.1.0.1", "10.1.0.4"]);
     await proxyHas("10.1.0.1", "10.1.0.4");
     assert.deepEqual(await publishing(), ["two"]);

@@ -1,6 +1,6 @@
 /**
  * The secure port alone is enough for a workload: certificates by token and by certificate through it, for the caller
- * and nobody else.
+ * alone.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -31,7 +31,7 @@ describe("a service that is asked to stop", () => {
     assert.ok(found, name);
     return found;
   };
-  /** The state of its readiness page; undefined when nobody answers. */
+  /** The state of its readiness page; undefined without an answer. */
   const stateOf = async ({ healthUrl }: Service): Promise<string | undefined> => {
     try {
       const page = await fetch(`${healthUrl}/ready`, { signal: AbortSignal.timeout(5_000) });

@@ -194,7 +194,7 @@ describe("an unmodified gateway", { skip: noAgent }, async () => {
         );
       });
 
-      it("answers 404 for a host that nobody routes", async () =>
+      it("answers 404 for a host without a route", async () =>
         assert.equal((await throughGateway("/", "nobody.example")).status, 404));
 
       it("shows the certificate of each server name, and a new one under load without a failed request", async () => {

@@ -105,7 +105,7 @@ describe("the walk of a change", () => {
       // Functions that run beside a walk now and then may come between.
       const returns = Math.min(...runs.map((run) => returnsOf(run.filter((file) => named.has(file)))));
       t.diagnostic(`${named.size} files, ${returns} returns`);
-      assert.ok(returns <= mostReturns, `${returns} returns, the page says ${mostReturns}`);
+      assert.ok(returns <= mostReturns, `${returns} returns, the page has ${mostReturns}`);
     });
 });
 

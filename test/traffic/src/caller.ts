@@ -89,7 +89,7 @@ export class Caller {
     return this.#resources(typeUrl.cluster).find((cluster) => textAt(cluster, "name") === name);
   }
 
-  /** An address stands for itself; a name for what the proxy's table gives, or some address that is nobody's. */
+  /** An address stands for itself; a name for what the proxy's table gives, or some address of no service. */
   #resolve(hostname: string): string {
     if (/^[\d.]+$/.test(hostname)) return hostname;
     const [table] = this.#resources(typeUrl.nameTable);

@@ -91,8 +91,8 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: "a Sidecar that selects nobody changes nothing",
-    config: sidecar("nobody", '{ workloadSelector: { labels: { app: nobody } }, egress: [{ hosts: ["~/*"] }] }'),
+    name: "a Sidecar that selects no workload changes nothing",
+    config: sidecar("unused", '{ workloadSelector: { labels: { app: unused } }, egress: [{ hosts: ["~/*"] }] }'),
     calls: [["http://ratings.depot/", ratings]],
   },
   {

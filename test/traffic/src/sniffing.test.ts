@@ -1,4 +1,4 @@
-/** Ports whose protocol nobody states, and ports that several services share: what is sent decides. */
+/** Ports of undeclared protocol, and ports that several services share: the bytes sent decide. */
 import { type Case, runCases } from "./table.ts";
 
 const services = `

@@ -210,7 +210,7 @@ check("port-names", [
   ["any name of a port of MySQL", [aService("s", [{ name: "web", port: 3306 }])], []],
   ["an application's protocol", [named("web", { appProtocol: "http" })], []],
   ["an application's protocol of Kubernetes", [named("web", { appProtocol: "kubernetes.io/h2c" })], []],
-  ["an application's protocol that nobody knows", [named("http", { appProtocol: "x" })], unnamed],
+  ["an unknown application protocol", [named("http", { appProtocol: "x" })], unnamed],
   ["a name of Kubernetes", [named("kubernetes.io/h2c")], unnamed],
   [
     "tcp of a name elsewhere",

@@ -38,9 +38,9 @@ const [web, other, gateway] = [
   certificateOf("a", "g"),
 ];
 const forwarder = certificateOf("istio-system", "xds");
-const nobody = Buffer.of(1, 2, 3);
+const garbage = Buffer.of(1, 2, 3);
 const listOf = (...revoked: readonly Certificate[]): Crl => ({
-  ...{ tbs: nobody, issuerDer: root.subjectDer, thisUpdateMs: 0, signatureAlgorithm: "", signature: nobody },
+  ...{ tbs: garbage, issuerDer: root.subjectDer, thisUpdateMs: 0, signatureAlgorithm: "", signature: garbage },
   revoked: new Set(revoked.map((one) => one.serial)),
 });
 const issuer = await openLocalIssuer(workDir);
@@ -120,7 +120,7 @@ const cases: readonly (readonly [string, PeerRules, Caller, string | RegExp])[] 
     /not in a trusted network/,
   ],
   [
-    "such a header of this host where nobody asked for it",
+    "such a header of this host without the setting for it",
     withCertificates,
     { ...callerOf(undefined, forwarded(web)), remoteAddress: "127.0.0.1:5" },
     /no certificate$/,
@@ -224,7 +224,7 @@ describe("a certificate that was accepted before", () => {
     ["is revoked when its serial is on the list", [listOf(web)], web.der, true],
     ["is not when another's is", [listOf(gateway)], web.der, false],
     ["is not where there is no list", [], web.der, false],
-    ["that cannot be read is on none", [listOf(web)], nobody, false],
+    ["that cannot be read is on none", [listOf(web)], garbage, false],
   ] as const)
     it(name, () => assert.equal(peerIdentity({ ...bare, crls: () => crls }).isRevoked(der), expected));
 });

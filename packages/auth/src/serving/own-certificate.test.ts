@@ -90,7 +90,7 @@ describe("the client certificate of a service", () => {
     assert.deepEqual(errors, ["client certificate not written"]);
   });
 
-  it("that nobody can ask for is logged", async () => {
+  it("that cannot be requested is logged", async () => {
     await using it = await setUp();
     await writeFile(join(it.directory, "root-cert.pem"), authority.rootPem);
     const errors: string[] = [];

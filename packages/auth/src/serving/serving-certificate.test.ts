@@ -79,7 +79,7 @@ describe("a serving certificate from ca", () => {
   });
 
   const missing: readonly (readonly [string, Partial<ServingCertificateOptions>, RegExp])[] = [
-    ["the token", { token: () => Promise.reject(new Error("nobody home")) }, /no token to ask with: nobody home/],
+    ["the token", { token: () => Promise.reject(new Error("no token file")) }, /no token to ask with: no token file/],
     ["the root", { rootFile: "/nowhere/root.pem" }, /root certificate \/nowhere\/root\.pem cannot be read: ENOENT/],
   ];
   for (const [name, more, reason] of missing)

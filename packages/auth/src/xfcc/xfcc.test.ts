@@ -47,7 +47,7 @@ describe("xfcc", () => {
     assert.deepEqual(verdict, { authenticated: false, reason: "no header" });
   });
 
-  it("counts as it is where the certificate in it is good, missing, or judged by nobody", async () => {
+  it("counts as it is where the certificate in it is good, missing, or not checked", async () => {
     const key = await generatePrivateKey("ecdsa-p256");
     const der = issueRoot({ serial: Buffer.of(1), subject: {}, notBeforeMs: 0, notAfterMs: 1 }, key).der;
     const headers = [formatXfcc(der, [uri]), `Hash=h;URI=${uri}`, `Cert="no PEM";URI=${uri}`];

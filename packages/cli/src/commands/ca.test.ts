@@ -77,7 +77,7 @@ describe("flotilla ca", () => {
     }
   });
 
-  it("ends with 4 when nobody answers", async () => {
+  it("ends with 4 without an answer", async () => {
     const gone = await answerPages(() => ({ body: idle }));
     await gone[Symbol.asyncDispose]();
     const { code, err } = await recordRun(["ca", "status", "--url", `ca=${gone.url}`]);

@@ -1,4 +1,4 @@
-/** `flotilla inject`: what is written for workloads, lists and everything else, and from which templates. */
+/** `flotilla inject`: output for workloads, lists and everything else, and its templates. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

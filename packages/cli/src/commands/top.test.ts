@@ -46,7 +46,7 @@ describe("flotilla top", () => {
     assert.match(out, /^xds-server +\S+ +100Mi /m);
   });
 
-  it("ends with 4 where nobody answers", async () => {
+  it("ends with 4 without an answer", async () => {
     const { code } = await recordRun(["top", "--interval", "10ms", "--url", "ca=http://127.0.0.1:1"]);
     assert.equal(code, 4);
   });

@@ -27,13 +27,13 @@ suite("flotilla wait", () => {
     { name: "live on all", status: status({}), verdict: "live" },
     { name: "live on some", status: status({ live: 3 }), verdict: "waiting" },
     { name: "live on enough", status: status({ live: 3 }), goal: { threshold: 75 }, verdict: "live" },
-    { name: "it concerns nobody", status: status({ live: 0, concerned: 0 }), verdict: "live" },
+    { name: "it concerns no proxy", status: status({ live: 0, concerned: 0 }), verdict: "live" },
     {
       name: "nothing is generated from it",
       status: status({}, { noEffect: "has no effect: why" }),
       verdict: "no effect",
     },
-    { name: "nobody has reported", status: status({ live: 0, concerned: 0, replicas: 0 }), verdict: "waiting" },
+    { name: "no replica has reported", status: status({ live: 0, concerned: 0, replicas: 0 }), verdict: "waiting" },
     {
       name: "one proxy refuses it",
       status: status({ live: 3, refusals: [refusal("a"), refusal("a")] }),

@@ -44,7 +44,7 @@ describe("lines of logs", () => {
       assert.deepEqual(parseLogLine("ca", raw), { replica: "ca", raw });
   });
 
-  it("have their time and level painted, but for levels that nobody knows", () => {
+  it("have their time and level painted, but for unknown levels", () => {
     const painted = (level: string) =>
       describeLogLine(line(level, 1, "x"), 2, (style, text) => `<${style} ${text.trim()}>`);
     const styles = ["debug", "info", "warn", "error", "trace"].map((level) => painted(level).split(" ca  ")[0]);
@@ -73,7 +73,7 @@ describe("lines of logs", () => {
     );
   });
 
-  it("of a level that nobody knows are chosen by age alone", () => {
+  it("of an unknown level are chosen by age alone", () => {
     const choice = { level: "error", sinceMs: Date.parse("2026-01-01T00:00:02Z") } as const;
     assert.deepEqual(
       [line("trace", 1, "a"), line("trace", 2, "b"), line("debug", 3, "c")].map((one) => isChosen(one, choice)),

@@ -56,7 +56,7 @@ describe("the terminal of the process", () => {
     assert.equal(await written({ FORCE_COLOR: "1" }), "\u001b[31mx\u001b[39m\n");
   });
 
-  it("ends without a word when its reader closes the pipe", async () => {
+  it("ends without an error when its reader closes the pipe", async () => {
     const module = fileURLToPath(new URL("terminal.ts", import.meta.url));
     const source = `import { endWithReader } from ${JSON.stringify(module)}; endWithReader(); setInterval(() => console.log("y".repeat(9999)), 1);`;
     const command = `"$0" --input-type=module -e "$1" | head -c 1; echo "\${PIPESTATUS[0]}"`;

@@ -33,7 +33,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Ends the process without a word when a reader such as `head` closes the pipe. */
+/** Ends the process without an error when a reader such as `head` closes the pipe. */
 export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {

@@ -104,7 +104,7 @@ describe("the end of a service", () => {
 });
 
 describe("a service that runs", () => {
-  it("is ready when its own page says so", async () => {
+  it("is ready when its own page is", async () => {
     let page: object = {};
     const server = createServer((_, response) => response.end(JSON.stringify(page)));
     await once(server.listen(0, "127.0.0.1"), "listening");

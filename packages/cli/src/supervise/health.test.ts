@@ -50,7 +50,7 @@ describe("a health page", () => {
       assert.deepEqual(await healthOf({ healthUrl, pid }), { state, detail });
     });
 
-  it("that is no JSON is nobody's", async () => {
+  it("that is no JSON is of no service", async () => {
     answer = "<html>";
     assert.deepEqual(await healthOf({ healthUrl }), { state: "away", detail: "" });
   });

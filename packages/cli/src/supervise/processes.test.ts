@@ -37,7 +37,7 @@ describe("facts about a process", () => {
   });
 });
 
-it("the process that listens on a port is found, and nobody on a port that is free", async () => {
+it("the process that listens on a port is found, and none on a port that is free", async () => {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -51,7 +51,7 @@ const cases: readonly (readonly [name: string, text: string, lines: readonly Reg
   ["an alias without an anchor", "a: *b\n", [/^f:1:\d+: error: Unresolved alias/], 0],
   ["objects of other projects", "apiVersion: apps/v1\nkind: Deployment\n", [], 0],
   [
-    "kinds that nobody knows",
+    "unknown kinds",
     "apiVersion: networking.istio.io/v1\nkind: VirtualServce\n",
     [/^f:2:1: error: VirtualServce: kind: .* is no kind that is known here/],
     1,

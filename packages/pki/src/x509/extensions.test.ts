@@ -1,4 +1,4 @@
-/** Extensions of certificates: what is read of them, and what is refused. */
+/** Extensions of certificates: fields read, and refused encodings. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { context, tag } from "../der/tags.ts";

@@ -98,7 +98,7 @@ const cases: readonly { readonly name: string; readonly inputs: readonly Registr
     says: "ServiceEntry/n/bad spec.hosts: port 80 of good.n.svc.cluster.local belongs to Service/n/good already",
   },
   {
-    name: "a WorkloadEntry that nobody can reach",
+    name: "an unreachable WorkloadEntry",
     inputs: [config("WorkloadEntry", "bad", {})],
     says: "WorkloadEntry/n/bad spec.address: is empty, and there is no network through which it could be reached",
   },

@@ -1,4 +1,4 @@
-/** Connections of this process, over TCP: both ends, and what waits while nobody reads. */
+/** Connections of this process, over TCP: both ends, and waiting bytes without a reader. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";

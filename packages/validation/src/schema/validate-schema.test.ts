@@ -66,7 +66,7 @@ const cases: readonly {
     problems: ["spec.http[0].rout: unknown field"],
   },
   {
-    name: "an unknown field that nobody wants to hear of",
+    name: "an unknown field that is not reported",
     object: route({ hosts: ["a"], wrong: 1 }),
     options: { unknownFields: "Ignore" },
     problems: [],

@@ -294,7 +294,7 @@ describe("the schema of the Gateway API's kinds", () => {
     );
   });
 
-  it("warns of fields that nobody reads", () => {
+  it("warns of fields without effect", () => {
     assert.deepEqual(found("Gateway", gateway({ ...http, hostName: "a" })), [
       "warning spec.listeners[0].hostName: unknown field",
     ]);

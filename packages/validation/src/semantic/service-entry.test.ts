@@ -125,7 +125,7 @@ describeRules("networking.istio.io/v1", "ServiceEntry", [
     /hosts\[0\]: cannot be resolved, name endpoints/,
   ],
   [
-    "one name is resolved by turns",
+    "round robin DNS has one name",
     entry({ resolution: "DNS_ROUND_ROBIN", endpoints: [{ address: "b.example" }] }),
     entry({ resolution: "DNS_ROUND_ROBIN", endpoints: [{ address: "b" }, { address: "c" }] }),
     /endpoints: resolution DNS_ROUND_ROBIN has one/,

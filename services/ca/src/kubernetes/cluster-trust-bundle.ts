@@ -18,7 +18,7 @@ const signerName = "istio.io/istiod-ca";
 /** The newest first. */
 const versions = ["v1", "v1beta1", "v1alpha1"];
 
-/** Looks at the bundle in an interval until `stop` fires: it is one object, and roots change without a word. */
+/** Looks at the bundle in an interval until `stop` fires: it is one object, and a change of roots causes no event here. */
 export async function keepClusterTrustBundle(options: ClusterTrustBundleOptions, stop: AbortSignal): Promise<void> {
   const { log, everyMs = 2_000 } = options;
   let logged = "";

@@ -1,5 +1,5 @@
 /**
- * Two real kube-apiservers: node proxies get certificates for pods of their own node and nobody else's, and tokens of another
+ * Two real kube-apiservers: node proxies get certificates for pods of their own node alone, and tokens of another
  * cluster are reviewed there, from the Secret that names it until the Secret is gone.
  */
 import assert from "node:assert/strict";

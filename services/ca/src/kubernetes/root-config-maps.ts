@@ -19,7 +19,7 @@ export interface RootConfigMapsOptions {
 /** istiod leaves these alone too. */
 const ignored: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
 const labels = { "istio.io/config": "true" };
-/** The roots change without a word: they are looked at again after this. */
+/** Changes of the roots cause no event here: they are read again after this. */
 const againMs = 1_000;
 
 export class RootConfigMaps {

@@ -1,4 +1,4 @@
-/** Self-signed roots in a Secret: what is written, who is first of several replicas, and which failures are reported. */
+/** Self-signed roots in a Secret: the written Secret, the first of several replicas, and reported failures. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KubeError } from "@flotilla/kube-api";

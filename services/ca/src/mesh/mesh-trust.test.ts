@@ -30,7 +30,7 @@ async function identityFrom(ca: RunningCa): Promise<string | undefined> {
 }
 
 describe("trust domain of the mesh", () => {
-  it("is heard before the first certificate is issued, and later changes count", async () => {
+  it("is received before the first certificate is issued, and later changes count", async () => {
     const url = `embedded:${randomUUID()}`;
     await using bus = await connectBus({ url, clientName: "test", log: noopLogger }, new AbortController().signal);
     const publisher = publisherOn(bus);

@@ -87,7 +87,7 @@ describe("a self-signed root on the bus", () => {
     const sealKeyFile = join(directory, "seal.key");
     await writeFile(sealKeyFile, "0123456789abcdef0123456789abcdef");
     const env = { BUS_URL: busUrl, SEAL_KEY_FILE: sealKeyFile, CA_SELF_SIGNED_STORE: "bus" };
-    // A ca waits some seconds for the mesh: one that nobody has configured is known at once.
+    // A ca waits some seconds for the mesh: an unconfigured one is known at once.
     const seal = createSeal(await readFile(sealKeyFile));
     await using authentic = await connectBus({ url: busUrl, clientName: "test", seal, log: noopLogger }, stop.signal);
     const controller = { bus: authentic, publisher: "config-controller", seal, log: noopLogger, nowMs: Date.now };

@@ -184,7 +184,7 @@ describe("the ledger", () => {
     return ledger.holdings(nowMs);
   };
 
-  it("in a pod a certificate replaces the one before, in whatever order they are heard of", () => {
+  it("in a pod a certificate replaces the one before, in any order of their reports", () => {
     const [old, now] = [holding(), holding({ issuer: "new", issuedMs: nowMs })];
     assert.deepEqual(liveOf(old, now), [now]);
     assert.deepEqual(liveOf(now, old), [now]);

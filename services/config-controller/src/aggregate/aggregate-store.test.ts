@@ -54,7 +54,7 @@ test("objects are listed and counted by kind", () => {
   assert.deepEqual([...store.counts()], [["Sidecar", 2]]);
 });
 
-test("a source that nobody announced is a mistake of the code", () => {
+test("an unannounced source is a programming error", () => {
   assert.throws(() => new AggregateStore(["one"]).apply("two", []), RangeError);
 });
 

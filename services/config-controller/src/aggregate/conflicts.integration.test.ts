@@ -41,7 +41,7 @@ interface Place {
 const options = { skip: server === undefined && whyNoApiserver };
 
 describe("one object in several real sources", options, () => {
-  it("is that of the first, in every mix, and is gone for nobody in between", async () => {
+  it("is that of the first, in every mix, and is never gone in between", async () => {
     assert.ok(server !== undefined);
     const { api, kubeconfig } = server;
     const owned = new AsyncDisposableStack();

@@ -33,7 +33,7 @@ describe("one object in several sources", () => {
         assert.equal(
           change?.op,
           ignored.length === 0 ? "delete" : "put",
-          "it is gone for nobody before the last lets go",
+          "it is gone for no reader before the last lets go",
         );
       }
       assert.equal(reported, 2 * (mix.length - 1), "reported at each conflict that begins, changes or ends");

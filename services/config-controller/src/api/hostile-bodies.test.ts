@@ -114,7 +114,7 @@ const cases: readonly Case[] = [
     ask: ["POST", collection, "!!js/function 'x'", "application/yaml"],
     status: [400, 422],
   },
-  { name: "a method that nobody knows", ask: ["BREW", web], status: [405] },
+  { name: "an unknown method", ask: ["BREW", web], status: [405] },
   { name: "a selector of 4 MB", ask: ["GET", `${collection}?labelSelector=${text}`], status: [200, 400] },
   { name: "a selector that is none", ask: ["GET", `${collection}?labelSelector=((((`], status: [200, 400] },
   { name: "a kind named __proto__", ask: ["GET", `${root}/__proto__`], status: [404] },

@@ -34,7 +34,7 @@ export interface IngressStatusOptions {
 }
 
 const root = "/apis/networking.k8s.io/v1";
-/** MeshConfig changes without a word: it is looked at again after this. */
+/** Changes of MeshConfig cause no event here: it is read again after this. */
 const againMs = 2_000;
 
 export class IngressStatus {

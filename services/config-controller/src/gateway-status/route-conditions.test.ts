@@ -188,7 +188,7 @@ const backends: readonly (readonly [name: string, given: Given, is: string])[] =
     "Gateway edge: +Accepted, +ResolvedRefs",
   ],
   [
-    "a host that nobody knows",
+    "an unknown host",
     { backends: [{ group: "networking.istio.io", kind: "Hostname", name: "no.example", port: 80 }] },
     "Gateway edge: +Accepted, -ResolvedRefs BackendNotFound: backend(no.example) not found",
   ],

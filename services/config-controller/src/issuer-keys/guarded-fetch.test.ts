@@ -113,7 +113,7 @@ describe("a document", () => {
     assert.match(await refusal(read("http://a.test/", { resolve }, 100)), /did not answer within 100 ms/);
   });
 
-  it("of nobody, of an unknown host, of what is no URL, with a password", async () => {
+  it("without a host, of an unknown host, of an invalid URL, with a password", async () => {
     const server = await serve(() => undefined);
     await server[Symbol.asyncDispose]();
     assert.equal(

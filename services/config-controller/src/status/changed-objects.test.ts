@@ -88,7 +88,7 @@ describe("objects whose status may be different", () => {
     assert.deepEqual(taken(), []);
   });
 
-  it("are reported to nobody who does not listen any more", () => {
+  it("are not reported to removed listeners", () => {
     const { change, end, calls, taken } = aMesh();
     end();
     change("Gateway");

@@ -20,7 +20,7 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  { name: "nobody reports", reports: [], is: { live: 0, concerned: 0, isPrecise: true, replicas: 0 } },
+  { name: "no replica reports", reports: [], is: { live: 0, concerned: 0, isPrecise: true, replicas: 0 } },
   {
     name: "a replica that knows the object counts what it reached",
     reports: [
@@ -52,7 +52,7 @@ const cases: readonly Case[] = [
     is: { live: 0, concerned: 0, isPrecise: true, behind: [], replicas: 1 },
   },
   {
-    name: "a replica of another sequence has reached nobody",
+    name: "a replica of another sequence has reached no proxy",
     reports: [report({ epoch: "old", answered: [[9, 4]], refusals: [refusal("p", 9)] })],
     is: { live: 0, concerned: 4, isPrecise: false, refusals: [] },
   },
@@ -65,7 +65,7 @@ const cases: readonly Case[] = [
     is: { live: 4, concerned: 7, isPrecise: true, behind: ["a", "b", "c", "d", "e"], replicas: 2 },
   },
   {
-    name: "nobody is behind when nobody is waited for",
+    name: "no proxy is behind when none is waited for",
     reports: [report({ objects: { [object]: { position: 5, reached: 1, waiting: 0 } }, behind: ["a"] })],
     is: { live: 1, concerned: 1, behind: [] },
   },

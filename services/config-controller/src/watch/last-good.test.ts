@@ -59,7 +59,7 @@ function parts(stop: AbortSignal) {
 
 const refused = (name: string) => ({ file: "one.yaml", line: 1, object: `Sidecar/shop/${name}`, reason: "is wrong" });
 
-test("a refused object that nobody else has stays as the bus has it, until it is there no more", () =>
+test("a refused object without another source stays as the bus has it, until it is there no more", () =>
   world(async ({ source, view, next, say }) => {
     say(refused("a"));
     assert.deepEqual([source.isIncomplete(keyOf("a")), source.isIncomplete(keyOf("b"))], [true, false]);

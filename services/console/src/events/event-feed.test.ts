@@ -100,14 +100,14 @@ describe("the feed of events", () => {
     );
   });
 
-  it("greets without a generation where nobody who may see all listens", async () => {
+  it("greets without a generation without a listener who may see all", async () => {
     const { feed, listen, asked } = aFeed({});
     const { got } = listen(session("bob", "shop"));
     await feed.poll(0);
     assert.deepEqual([asked, got.map(({ event }) => "generation" in event.data)], [[], [false]]);
   });
 
-  it("asks with the next token where one is refused, once each, and not where nobody answers", async () => {
+  it("asks with the next token where one is refused, once each, and not without an answer", async () => {
     const { feed, listen, asked, answers } = aFeed({ old: new NoAnswer("ended", 403), ann: recent(7) });
     for (const token of ["old", "old", "ann", "late"]) listen(session(token));
     await feed.poll(0);
@@ -210,7 +210,7 @@ describe("one who comes back", () => {
 });
 
 describe("the feed while it runs", () => {
-  it("asks nobody without listeners, reports replicas that change, and begins anew", async () => {
+  it("asks no service without listeners, reports replicas that change, and begins anew", async () => {
     const { feed, asked, listen, change, isWatched } = aFeed({ ann: recent(7) });
     const stop = new AbortController();
     const running = feed.run(stop.signal);

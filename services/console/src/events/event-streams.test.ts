@@ -57,7 +57,7 @@ describe("streams of events", () => {
     return { seen, leave: () => away.abort(), reading, listener: [...listeners.keys()].at(-1) as Listener };
   };
 
-  it("have each event with its number, for nobody to keep", async () => {
+  it("have each event with its number, and forbid caching", async () => {
     const { seen, listener, leave } = await read();
     assert.deepEqual([streams.count, listeners.get(listener), listener.session.token], [1, 7, "T"]);
     listener.take({ id: 8, event: { type: "resync", data: {} } });

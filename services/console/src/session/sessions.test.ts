@@ -15,7 +15,7 @@ function open(of: Partial<SessionCaller> = {}, maxSessions = 10) {
 }
 
 describe("a session", () => {
-  it("has its caller's token, under an id that nobody guesses", () => {
+  it("has its caller's token, under a random id", () => {
     const { sessions, id } = open();
     assert.equal(sessions.use(id)?.token, "the token");
     assert.match(id, /^[\w-]{43}$/);
@@ -31,7 +31,7 @@ describe("a session", () => {
     { name: "when its token ends", atMs: 500, of: { tokenExpiresAtMs: 500 }, reason: "token-expired" },
   ] as const;
   for (const { name, atMs, of, reason } of ends)
-    it(`ends ${name}, though nobody uses it`, () => {
+    it(`ends ${name}, also unused`, () => {
       const { clock, sessions, id, ended } = open(of);
       clock.ms = atMs;
       sessions.sweep();

@@ -58,7 +58,7 @@ describe("signing in", () => {
     ["a\u00e9", "bad-token"],
     ["x".repeat(12_001), "bad-token"],
   ] as const)
-    it(`asks nobody about ${JSON.stringify(token)?.slice(0, 20)}`, async () => {
+    it(`sends no review of ${JSON.stringify(token)?.slice(0, 20)}`, async () => {
       const { services, asked } = servicesWith({});
       await assert.rejects(callerOfToken(services, { token }), { code });
       assert.deepEqual(asked, []);
@@ -69,7 +69,7 @@ describe("signing in", () => {
     assert.equal((await signIn(token, ann, ann)).token, token);
   });
 
-  it("asks nobody without a body", () =>
+  it("sends no review without a body", () =>
     assert.rejects(callerOfToken(servicesWith({}).services, null), { code: "bad-request" }));
 
   for (const [name, token, expected] of [

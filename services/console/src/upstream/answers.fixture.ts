@@ -3,7 +3,7 @@ import type { AwayReason, ServiceName } from "@flotilla/console/contract";
 import type { ApiRequest } from "../serve/endpoint.ts";
 import type { Answer, Question, Services } from "./services.ts";
 
-/** An answer that is none; without a status nobody answered. */
+/** An answer that is none; without a status there was no answer. */
 export class NoAnswer {
   readonly status: number | undefined;
   readonly message: string;

@@ -27,7 +27,7 @@ const ours = { ...group, [controllerAnnotation]: registrationController };
 const left = (ms: number) => ({ ...group, [disconnectedAnnotation]: new Date(ms).toISOString() });
 
 const owners: readonly (readonly [string, ApiObject, boolean, boolean, boolean])[] = [
-  ["nobody's", objectWith(), false, false, false],
+  ["of no controller", objectWith(), false, false, false],
   ["ours", objectWith(ours), true, true, false],
   ["ours that left", objectWith({ ...ours, ...left(0) }), true, true, false],
   ["ours without a group", objectWith({ [controllerAnnotation]: registrationController }), false, false, false],

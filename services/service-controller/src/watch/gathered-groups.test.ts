@@ -30,7 +30,7 @@ function setUp(more: Partial<GatheringOptions> = {}) {
 }
 
 describe("groups of a registry", () => {
-  it("begin once all is read, go on with each change, and nobody is late", async () => {
+  it("begin once all is read, go on with each change, and no listener is late", async () => {
     const { gathered, state, late, stop, groups, next } = setUp();
     state.unread = ["east"];
     const first = next();

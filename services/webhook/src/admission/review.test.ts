@@ -1,4 +1,4 @@
-/** AdmissionReviews: what is read of a question, what is refused, and how answers are written. */
+/** AdmissionReviews: parsing of requests, refusals, and encoding of responses. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { WebhookError } from "../errors.ts";

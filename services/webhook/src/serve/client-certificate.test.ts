@@ -75,7 +75,7 @@ describe("client certificates", () => {
     return promise;
   }
 
-  it("answers nobody while the CAs are not known, and the right caller once they are", async () => {
+  it("answers no caller while the CAs are not known, and the right caller once they are", async () => {
     const api = await cluster?.issue("kube-apiserver");
     assert.equal(await statusOf(api), 403);
     writeFileSync(caFile, cluster?.pem ?? "");

@@ -97,7 +97,7 @@ describe("webhook configurations", () => {
       });
   });
 
-  test("of validation refuse objects while nobody answers once a probe was refused", async () => {
+  test("of validation refuse objects while no replica answers once a probe was refused", async () => {
     const open = withClient(ownService, { failurePolicy: "Ignore" });
     const memory = createMemoryApi({ [validatorPath]: open, [injectorPath]: open });
     let works = false;

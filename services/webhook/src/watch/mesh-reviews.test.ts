@@ -42,7 +42,7 @@ function reviewsOf(maxObjects: number) {
 }
 
 describe("warnings of analysis", () => {
-  it("begin when the whole configuration was heard, and follow it", () => {
+  it("begin when the whole configuration was received, and follow it", () => {
     const { reviews } = reviewsOf(10);
     assert.deepEqual(reviews.warningsOf(route()), []);
     reviews.begin();

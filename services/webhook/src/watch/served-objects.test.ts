@@ -37,7 +37,7 @@ describe("objects of shared kinds", () => {
   const routes: readonly (readonly [string, KubeObject, boolean])[] = [
     ["of a Gateway of the mesh", route({ name: "front", namespace: "edge" }), true],
     ["of a Gateway of another controller", route({ name: "other", namespace: "edge" }), false],
-    ["of a Gateway that nobody has heard of", route({ name: "front" }), false],
+    ["of an unknown Gateway", route({ name: "front" }), false],
     ["of a ListenerSet of the mesh", route({ kind: "ListenerSet", name: "more" }), true],
     ["of a Service", route({ kind: "Service", name: "a" }), true],
     ["of one of several parents", route({ name: "other", namespace: "edge" }, { kind: "Service", name: "a" }), true],

@@ -63,7 +63,7 @@ describe("certificate requests through xds-server", () => {
     assert.equal(await asked, "issued");
   });
 
-  it("fail in the end, by a status that says when to come again", async () => {
+  it("fail in the end, by a status that states when to retry", async () => {
     await using it = await startPassthrough(300);
     const error = (await it.ask()) as ServiceError;
     assert.deepEqual([error.code, error.details], [status.UNAVAILABLE, "ca unreachable"]);

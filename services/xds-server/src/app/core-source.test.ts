@@ -104,7 +104,7 @@ describe("a session", () => {
     assert.equal(session.watched(), other.watched());
   });
 
-  it("is sent no Secrets in plain text, and no types that nobody generates", () => {
+  it("is sent no Secrets in plain text, and no types without a generator", () => {
     const { session } = opened();
     assert.equal(session.resources(typeUrl.secret, nameSet(["kubernetes://pair"])), undefined);
     assert.equal(session.resources("type.googleapis.com/unknown", undefined), undefined);

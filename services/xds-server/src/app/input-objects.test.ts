@@ -52,7 +52,7 @@ const cases: readonly (readonly [string, input: string, want: readonly object[]]
   ],
   ["endpoints that are not there", "endpoints/shop/none", []],
   ["the MeshConfig", "mesh", [{ input: "mesh", object: "MeshConfig" }]],
-  ["networks that nobody set", "networks", []],
+  ["networks that are not set", "networks", []],
   ["a setting", "feature/domainSuffix", [{ input: "feature/domainSuffix", object: "setting domainSuffix" }]],
   ["a setting that has its default", "feature/none", []],
   ["names of services only", "service-names", []],

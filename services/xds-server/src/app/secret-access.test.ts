@@ -41,7 +41,7 @@ function answering() {
 }
 
 describe("reviews of accounts", () => {
-  it("ask once for all who follow an account, and no more when nobody does", async () => {
+  it("ask once for all followers of an account, and no more without followers", async () => {
     mock.timers.enable({ apis: ["setTimeout"] });
     const api = answering();
     using reviews = new AccountReviews({ review: api.review, log });

@@ -345,7 +345,7 @@ describe("debug pages", () => {
   });
 
   for (const [name, type, names, token, code] of [
-    ["nobody proven", "istio.io/debug/syncz", [], undefined, 16],
+    ["no proven identity", "istio.io/debug/syncz", [], undefined, 16],
     ["a page for operators only", "istio.io/debug", ["mesh"], "shop", 7],
     ["no page of that name", "istio.io/debug", ["nonsense"], "istio-system", 3],
     ["two pages at once", "istio.io/debug", ["list", "mesh"], "istio-system", 3],

@@ -39,7 +39,7 @@ const services: readonly (readonly [name: string, service: Service, path: string
     "2",
   ],
   ["nothing is preferred", plain, "Attributes.TrafficDistribution", "0"],
-  ["accounts that nobody stated are left out", plain, "serviceAccounts", "none"],
+  ["unstated accounts are left out", plain, "serviceAccounts", "none"],
   ["accounts", aService("a", "shop", { serviceAccounts: ["x"] }), "serviceAccounts", "[x]"],
   [
     "an automatic address",

@@ -86,7 +86,7 @@ export class Distribution {
     const elapsedMs = () => performance.now() - since;
     this.#remaining = this.#reaches.refresh(standings, this.#streamsVersion, elapsedMs);
     const answered = countByPosition(standings);
-    // Streams settle without a word when a change does not concern them: as long as one lags, it is looked at again.
+    // Streams settle without an event when a change does not concern them: as long as one lags, it is checked again.
     const isBehind = (answered[0]?.[0] ?? position) < position;
     this.#isDirty = isBehind || this.#remaining === "looks";
     return {

@@ -31,7 +31,7 @@ const cases: readonly {
   readonly standings: readonly Standing[];
   readonly want: readonly [reached: number, waiting: number];
 }[] = [
-  { name: "nobody is connected", from: [new Set([web])], standings: [], want: [0, 0] },
+  { name: "no proxy is connected", from: [new Set([web])], standings: [], want: [0, 0] },
   {
     name: "those that watch a result of it have it, the others are not concerned",
     from: [new Set([web])],

@@ -46,7 +46,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: "what concerned nobody holds nothing up",
+    name: "a batch that concerned no proxy holds nothing up",
     offers: [{ at: 0 }, { at: 2 }, { at: 3 }, { at: 4 }],
     idleUntil: 1,
     batches: [

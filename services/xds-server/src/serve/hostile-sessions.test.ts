@@ -111,7 +111,7 @@ describe("a proxy that goes on for ever", () => {
     assert.equal(lines.length, 1);
   });
 
-  it("rejecting every answer gets one for each change, and holds up nobody", async () => {
+  it("rejecting every answer gets one for each change, and delays no other client", async () => {
     await using server = await startTestServer();
     using victim = await victimOf(server);
     using bad = new Session(server);
@@ -128,7 +128,7 @@ describe("a proxy that goes on for ever", () => {
     assert.ok(answered <= changes + 1, `${answered} answers`);
   });
 
-  it("subscribing and unsubscribing in a loop holds up nobody, and leaves nothing", async () => {
+  it("subscribing and unsubscribing in a loop delays no other client, and leaves nothing", async () => {
     await using server = await startTestServer();
     using victim = await victimOf(server);
     using bad = new Session(server);

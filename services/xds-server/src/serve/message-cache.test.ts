@@ -64,7 +64,7 @@ describe("message cache", () => {
     assert.equal(cache.encode("sotw", a, "v", 0), first);
   });
 
-  it("forgets what nobody has sent for a while, to the last byte", () => {
+  it("drops messages that were not sent for a while, to the last byte", () => {
     const { cache, time } = cacheOf();
     cache.encode("sotw", body("a"), "v", 0);
     const b = body("b");

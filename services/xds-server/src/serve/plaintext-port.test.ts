@@ -82,7 +82,7 @@ describe("a port without TLS", () => {
     return sent;
   }
 
-  it("sends keys to nobody, where the one with TLS sends them to the same caller", async () => {
+  it("sends no keys, where the one with TLS sends them to the same caller", async () => {
     assert.deepEqual([await getsSecret(plain, false), await getsSecret(secure, true)], [false, true]);
   });
 

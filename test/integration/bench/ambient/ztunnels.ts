@@ -12,7 +12,7 @@ export interface Ztunnels extends AsyncDisposable {
   readonly count: number;
   /** How many have at least so many services and workloads. */
   synced(resources: number): number;
-  /** Called for each workload or service that a message brings or takes away; undefined for nobody. */
+  /** Called for each workload or service that a message brings or takes away; undefined for no listener. */
   onName: ((ztunnel: number, name: string, isThere: boolean) => void) | undefined;
 }
 

@@ -110,7 +110,7 @@ async function certificateOf({ layout }: ControlPlane, rootsPem: string, token: 
   return requestCertificate({ ...call, address: `127.0.0.1:${layout.ports.ca}` });
 }
 
-/** For the identity of a workload of this mesh, signed by nobody that the mesh trusts. */
+/** For the identity of a workload of this mesh, signed by no CA that the mesh trusts. */
 async function strangerCertificate(rootsPem: string): Promise<TlsMaterial> {
   const key = await generatePrivateKey("ecdsa-p256");
   const times = { notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 };

@@ -63,7 +63,7 @@ export class Mesh implements AsyncDisposable {
 
   static async start(workDir: string, stores: Stores, random: () => number): Promise<Mesh> {
     for (const folder of ["config", "registry"]) mkdirSync(join(workDir, folder), { recursive: true });
-    writeFileSync(join(workDir, "seal.key"), "of this test, nobody else has it\n", { mode: 0o600 });
+    writeFileSync(join(workDir, "seal.key"), "of this test alone\n", { mode: 0o600 });
     const firstPort = await freePorts(9);
     const ports = { pagesPort: firstPort + serviceNames.indexOf("ca"), caPort: firstPort + 7 };
     const root = new RotatingRoot({ workDir, ...ports, random });
@@ -135,7 +135,7 @@ export class Mesh implements AsyncDisposable {
     return new Sidecar(`127.0.0.1:${this.#firstPort + 5}`, name);
   }
 
-  /** The root that the certificate of ca's port leads to, as its fingerprint; undefined while nobody answers there. */
+  /** The root that the certificate of ca's port leads to, as its fingerprint; undefined while no server answers there. */
   servedRoot(): Promise<string | undefined> {
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const port = this.#firstPort + 7;

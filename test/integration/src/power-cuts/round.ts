@@ -138,7 +138,7 @@ async function whatDiffers(world: World, reported: Set<string>): Promise<string>
     reported.add(host);
   }
   const unknown = [...routes.keys()].filter((host) => !written.has(host));
-  if (unknown.length > 0) return `the API has ${unknown.join(" ")}, which nobody wrote`;
+  if (unknown.length > 0) return `the API has ${unknown.join(" ")}, which were never written`;
   const expected = servedText(new Map([...files, ...routes]), world.endpoint);
   if (connected.served !== expected) return `served is ${connected.served}, the sources have ${expected}`;
   const rootProblem = await mesh.root.whatDiffers(await mesh.servedRoot());

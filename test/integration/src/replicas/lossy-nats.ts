@@ -11,7 +11,7 @@ export interface LossyNats extends AsyncDisposable {
 }
 
 /**
- * One delivery of six is dropped and one swapped with the next. Not by turns: a reader that is sent as many deliveries each time it
+ * One delivery of six is dropped and one swapped with the next. Not alternately: a reader that is sent as many deliveries each time it
  * begins again would lose the same one for ever.
  */
 function* fates(): Generator<"passes" | "is lost" | "is late", never> {

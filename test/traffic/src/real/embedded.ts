@@ -40,7 +40,7 @@ export async function startEmbedded(
   return controlPlane;
 }
 
-/** In one step, so that nobody reads half of it. */
+/** In one step, so that no reader gets half of it. */
 export function writeWhole(file: string, text: string): void {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);

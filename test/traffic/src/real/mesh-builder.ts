@@ -65,7 +65,7 @@ export class MeshBuilder {
     return this.#listen(server);
   }
 
-  /** The same by TLS, with a certificate that nobody trusts. */
+  /** The same by TLS, with an untrusted certificate. */
   async tlsBackend(name: string): Promise<number> {
     const server = createTlsServer(await testCertificate(), (socket) =>
       socket.on("error", () => socket.destroy()).end(`${name}\n`),

@@ -1,6 +1,6 @@
 /**
- * Connections that are redirected to the proxy as in a pod, unnoticed by the workload: addresses of services, ports whose protocol nobody
- * states, unknown destinations, and connections to the workload.
+ * Connections that are redirected to the proxy as in a pod, unnoticed by the workload: addresses of services, ports of undeclared
+ * protocol, unknown destinations, and connections to the workload.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { httpCall } from "./client.ts";
 import { startGatewayLab } from "./gateway/gateway-lab.ts";
 
-/** As requests may write `web.example`, which the gateway serves; then hosts that nobody serves. */
+/** As requests may write `web.example`, which the gateway serves; then unserved hosts. */
 const spellings: readonly string[] = [
   ...["web.example", "WEB.EXAMPLE", "wEb.example", " web.example", "web.example:", "web.example:80", "web.example:x"],
   ...["WEB.example:65535", "web.example.", "WEB.example.", "web.example:80:80", "web..example", "*.example", "example"],

@@ -1,4 +1,4 @@
-/** A certificate for back ends that speak TLS themselves; nobody checks who signed it. */
+/** A certificate for back ends that speak TLS themselves; its issuer is not checked. */
 import { randomBytes } from "node:crypto";
 import { certificatePem, generatePrivateKey, issueRoot, privateKeyPem } from "@flotilla/pki";
 

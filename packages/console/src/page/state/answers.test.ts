@@ -72,7 +72,7 @@ describe("answers", () => {
     assert.equal(answers.read("/a").value.value, "two");
   });
 
-  it("of other topics stay, and those that nobody watches wait until they are watched", async () => {
+  it("of other topics stay, and unwatched ones wait until they are watched", async () => {
     const { answers, requests, elapse } = controlled();
     const leave = answers.watch("/a", ["fleet"]);
     await requests[0]?.answer("one");
@@ -136,7 +136,7 @@ describe("a call", () => {
       assert.deepEqual([answer.problem.kind, answer.problem.message, answer.problem.causes.length], [kind, "why", 1]);
     });
 
-  it("that nobody answers is one for a control plane that is away", async () => {
+  it("without an answer is one for an unreachable control plane", async () => {
     const answer = await createFetchJson(() => Promise.reject(new TypeError("failed to fetch")))("/a");
     assert.ok(!answer.ok && answer.problem.kind === "away" && answer.problem.status === 0);
   });

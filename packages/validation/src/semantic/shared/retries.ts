@@ -36,7 +36,7 @@ export function retryProblems(retries: Field): readonly Problem[] {
     ...refuseIf(
       unknown !== undefined,
       retryOn,
-      `${quoted(unknown ?? "")} is no cause that Envoy supports, such as 5xx or 503`,
+      `${quoted(unknown ?? "")} is no retry condition of Envoy, such as 5xx or 503`,
     ),
     ...durationProblems(field(retries, "backoff")),
   ];

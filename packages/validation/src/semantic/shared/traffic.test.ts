@@ -225,9 +225,9 @@ check("retries", retryProblems, [
   [{ attempts: 0 }],
   [{ attempts: -1 }, "x.attempts must not be negative, is -1"],
   [{ attempts: 0, perTryTimeout: "1s", retryOn: "5xx" }, `x.perTryTimeout ${off}`, `x.retryOn ${off}`],
-  [{ attempts: 1, retryOn: "5xx,often" }, 'x.retryOn "often" is no cause that Envoy knows, such as 5xx or 503'],
-  [{ attempts: 1, retryOn: "299" }, 'x.retryOn "299" is no cause that Envoy knows, such as 5xx or 503'],
-  [{ attempts: 1, retryOn: "0503" }, 'x.retryOn "0503" is no cause that Envoy knows, such as 5xx or 503'],
+  [{ attempts: 1, retryOn: "5xx,often" }, 'x.retryOn "often" is no retry condition of Envoy, such as 5xx or 503'],
+  [{ attempts: 1, retryOn: "299" }, 'x.retryOn "299" is no retry condition of Envoy, such as 5xx or 503'],
+  [{ attempts: 1, retryOn: "0503" }, 'x.retryOn "0503" is no retry condition of Envoy, such as 5xx or 503'],
   [{ attempts: 1, backoff: "0s" }, "x.backoff 0s is less than 1ms"],
 ]);
 

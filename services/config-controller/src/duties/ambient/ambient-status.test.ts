@@ -357,7 +357,7 @@ describe("writing conditions", { concurrency: 8 }, () => {
     assert.deepEqual(conditionsAt(running.memory, gone), []);
   });
 
-  it("leaves an object that changed meanwhile without a word, and names every other refusal", async () => {
+  it("leaves an object that changed meanwhile without a log line, and names every other refusal", async () => {
     const refused = { "services/a/": "KUBE_CONFLICT", "services/b/": "KUBE_REFUSED" } as const;
     const refusal: MemoryApi["refusal"] = ({ verb, path }) => {
       const code = Object.entries(refused).find(([part]) => verb === "apply" && path.includes(part))?.[1];

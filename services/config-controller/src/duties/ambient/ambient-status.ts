@@ -39,7 +39,7 @@ const collections = Object.keys(written) as readonly Written[];
 const fieldManager = "flotilla-ambient-status";
 /** Changes that come together are looked at once. */
 const gatherMs = 200;
-/** MeshConfig changes without a word: it is looked at again after this. */
+/** Changes of MeshConfig cause no event here: it is read again after this. */
 const againMs = 10_000;
 
 interface Behind {

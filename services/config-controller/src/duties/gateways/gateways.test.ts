@@ -89,7 +89,7 @@ const listenerCases: readonly {
   readonly allowed?: object;
   readonly ports: readonly number[];
 }[] = [
-  { name: "none without a word", ports: [] },
+  { name: "none without an annotation", ports: [] },
   { name: "none", allowed: { from: "None" }, ports: [] },
   { name: "those of its own namespace", allowed: { from: "Same" }, ports: [8443] },
   { name: "all", allowed: { from: "All" }, ports: [8443, 9443] },

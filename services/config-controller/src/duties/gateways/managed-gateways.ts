@@ -50,7 +50,7 @@ export interface ManagedGatewaysOptions extends ClusterStateOptions {
   readonly injection: () => InjectionConfig;
 }
 
-/** MeshConfig and templates change without a word: they are looked at again after this. */
+/** Changes of MeshConfig and templates cause no event here: they are read again after this. */
 const againMs = 2_000;
 
 interface Rendered {
@@ -191,7 +191,7 @@ export class ManagedGateways {
     return objects;
   }
 
-  /** Of the ListenerSets that attach to it from namespaces that it allows; without a word it allows none. */
+  /** Of the ListenerSets that attach to it from namespaces that it allows; by default it allows none. */
   #listenersOf(gateway: GatewayObject): NonNullable<ListenerSet["spec"]["listeners"]> {
     const { namespace, name } = gateway.metadata;
     return this.#state.listenerSets

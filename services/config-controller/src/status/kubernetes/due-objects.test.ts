@@ -25,7 +25,7 @@ describe("objects whose status is due", () => {
     );
   });
 
-  it("that nobody reports are looked at when the silence is long, and then when somebody reports", () => {
+  it("without a report are examined when the silence is long, and then at the first report", () => {
     const due = new DueObjects({ againMs: 250, silenceMs: 10_000 });
     due.note("a", 0);
     for (const one of due.take(0, 9)) due.silent(one, false);
@@ -39,7 +39,7 @@ describe("objects whose status is due", () => {
     assert.deepEqual(names(due.take(1_000_000, 9)), ["a"]);
   });
 
-  it("that changed are given although nobody reports them", () => {
+  it("that changed are given also without a report", () => {
     const due = new DueObjects({ againMs: 250, silenceMs: 10_000 });
     due.silent({ object: "a", sinceMs: 0 }, true);
     due.note("a", 7);

@@ -91,7 +91,7 @@ async function writing(memory: MemoryApi, statuses: readonly ObjectStatus[], che
     stop.abort();
     await running;
   }
-  assert.equal(listeners.size, 0, "nobody is called after the end");
+  assert.equal(listeners.size, 0, "no listener is called after the end");
 }
 
 interface Run {
@@ -182,7 +182,7 @@ describe("the status of objects in Kubernetes", () => {
     });
   });
 
-  test("says that nobody reports after ten seconds only", async () => {
+  test("states the lack of reports after ten seconds only", async () => {
     const memory = createMemoryApi({ ...served, [path("a")]: object, [path("b")]: object });
     await writing(memory, [accepted("a", { replicas: 0 }), accepted("b")], async (run) => {
       await run.eventually("the other object's status", () => run.written === 1);

@@ -116,7 +116,7 @@ test("a rule of mutual TLS names certificate providers and who may answer", () =
   assert.equal(text.match(/"instanceName":"default","certificateName":"ROOTCA"/g)?.length, 2);
 });
 
-test("a rule of mutual TLS names nobody where no endpoint has an identity", () => {
+test("a rule of mutual TLS names no identity where no endpoint has one", () => {
   const core = new Core();
   apply(core, web, aRule({ trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } } }));
   const subject = core.subjectOf(aSidecar("shop", { GENERATOR: "grpc" }));

@@ -31,7 +31,7 @@ const asked = [
   { name: "a short name of another namespace", names: ["far.depot:80"], want: [] },
   { name: "a full name of another namespace", names: ["far.depot.svc.cluster.local:80"] },
   { name: "a port that it has not", names: ["web:82"], want: [] },
-  { name: "a name that nobody has", names: ["nobody.example:80"], want: [] },
+  { name: "a name of no service", names: ["nobody.example:80"], want: [] },
   { name: "no valid name", names: ["web:80:80", "web:"], want: [] },
 ];
 

@@ -98,7 +98,7 @@ describe("a UDPRoute", () => {
     ]);
   });
 
-  it("brings the clusters of its back ends to routers, once where TCP has the port too, and to nobody else", () => {
+  it("brings the clusters of its back ends to routers, once where TCP has the port too, and to no other proxy", () => {
     const core = meshOf(route("r", "udp-53", to("a"), to("both")));
     const names = (proxy: typeof router) =>
       namesOf(core, proxy, typeUrl.cluster).filter((name) => name.startsWith("outbound|53|"));

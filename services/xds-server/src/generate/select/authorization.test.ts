@@ -68,7 +68,7 @@ describe("a sidecar asks about", () => {
     test(name, () => assert.deepEqual(asks(protocol, action), expected));
 });
 
-describe("a sidecar that has nobody to ask", () => {
+describe("a sidecar without an authorization service", () => {
   const refuses = (provider: string) =>
     /"rules":\{"action":"DENY"/.test(JSON.stringify(inboundListener("HTTP", asking(provider))));
   for (const provider of ["lost", "none", "tracer"])

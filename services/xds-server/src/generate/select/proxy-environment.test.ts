@@ -68,7 +68,7 @@ describe("a service of a provider", () => {
     ["is found by its host", "a.shop.example", cluster],
     ["is found by namespace and host", "shop/a.shop.example", cluster],
     ["is none of another namespace", "bank/a.shop.example", "none"],
-    ["is none that nobody has", "x.shop.example", "none"],
+    ["is none that exists", "x.shop.example", "none"],
   ];
   for (const [name, service, want] of cases) it(name, () => assert.equal(provider(service), want));
 });

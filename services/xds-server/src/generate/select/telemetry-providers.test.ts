@@ -108,9 +108,9 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
       "accessLog",
       "[{name: envoy.tcp_grpc_access_log, typedConfig: {commonConfig: {logName: n, grpcService: {envoyGrpc: {clusterName: outbound|4317||collector.shop.example, authority: collector.shop.example}}, filterStateObjectsToLog: [s], transportApiVersion: V3}, TcpGrpcAccessLogConfig}}]",
     ],
-    ["of a provider that nobody knows", {}, logging(), "accessLog", "none"],
+    ["of an unknown provider", {}, logging(), "accessLog", "none"],
     [
-      "of a service that nobody knows",
+      "of an unknown service",
       { envoyOtelAls: { service: "no.example", port: 1 } },
       logging(),
       "accessLog",
@@ -234,7 +234,7 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
       "tracing.provider.typedConfig.sampler",
       "{name: envoy.tracers.opentelemetry.samplers.dynatrace, typedConfig: {tenant: t, clusterId: 7, httpService: {httpUri: {uri: collector.shop.example/p, cluster: outbound|4317||collector.shop.example, timeout: 1s}, requestHeadersToAdd: [{header: {key: a, value: b}, appendAction: OVERWRITE_IF_EXISTS_OR_ADD}]}, DynatraceSamplerConfig}}",
     ],
-    ["a collector that nobody knows", { zipkin: { service: "no.example", port: 1 } }, tracing(), "tracing", "none"],
+    ["an unknown collector", { zipkin: { service: "no.example", port: 1 } }, tracing(), "tracing", "none"],
     ["the longest tag of a path", { zipkin: at({ maxTagLength: 99 }) }, tracing(), "tracing.maxPathTagLength", "99"],
   ],
   "whether a request's id decides about sampling": [

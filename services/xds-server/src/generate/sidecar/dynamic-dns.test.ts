@@ -31,7 +31,7 @@ test("a cluster and the filter before it resolve by the same cache", () => {
 const ports = [
   { name: "HTTP names its host", port: aPort("http", 80, "HTTP"), hasCluster: true },
   { name: "a TLS handshake names its server", port: aPort("tls", 443, "TLS"), hasCluster: true },
-  { name: "TCP names nobody", port: aPort("tcp", 3306, "TCP"), hasCluster: false },
+  { name: "TCP names no host", port: aPort("tcp", 3306, "TCP"), hasCluster: false },
   { name: "HTTPS is left to passthrough", port: aPort("https", 443, "HTTPS"), hasCluster: false },
 ];
 

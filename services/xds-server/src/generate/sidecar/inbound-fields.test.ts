@@ -67,7 +67,7 @@ const portCases: readonly (readonly [name: string, given: Given, port: number, i
     "[tls istio istio-peer-exchange istio-http/1.0 istio-http/1.1 istio-h2: tcp_proxy, tls: tcp_proxy, raw_buffer: tcp_proxy]",
   ],
   [
-    "a protocol that nobody named",
+    "an undeclared protocol",
     { ports: [{ number: 80, name: "x", protocol: "" }] },
     80,
     "[tls istio-http/1.0 istio-http/1.1 istio-h2: http_connection_manager, raw_buffer http/1.1 h2c: http_connection_manager, tls istio-peer-exchange istio: tcp_proxy, raw_buffer: tcp_proxy, tls: tcp_proxy]",
@@ -179,7 +179,7 @@ const portCases: readonly (readonly [name: string, given: Given, port: number, i
     "[tls: tcp_proxy]",
   ],
   [
-    "a Sidecar's TLS that nobody switched on",
+    "a Sidecar's TLS that is switched off",
     {
       objects: [
         peers({ mtls: { mode: "DISABLE" } }),

@@ -66,7 +66,7 @@ const chainCases: readonly (readonly [name: string, given: Given, listener: stri
   ["TCP", {}, "10.9.0.2_9000", "none tcp_proxy → outbound|9000||b.shop.example"],
   ["TLS", {}, "10.9.0.3_9443", "none tcp_proxy → outbound|9443||c.shop.example"],
   [
-    "a protocol that nobody named",
+    "an undeclared protocol",
     {},
     "10.9.0.4_7000",
     "{transportProtocol: raw_buffer, applicationProtocols: [http/1.1, h2c]} http_connection_manager → d.shop.example:7000; else none tcp_proxy → outbound|7000||d.shop.example",

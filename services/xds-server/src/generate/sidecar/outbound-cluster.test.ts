@@ -24,7 +24,7 @@ function clusters(service: Service, rule: Config, endpoints: readonly Endpoint[]
   };
 }
 
-test("names that nobody resolves to make no cluster: a subset without endpoints, a service without any", () => {
+test("unresolved names make no cluster: a subset without endpoints, a service without any", () => {
   const subsets = [
     { name: "v1", labels: { version: "v1" } },
     { name: "v2", labels: { version: "v2" } },

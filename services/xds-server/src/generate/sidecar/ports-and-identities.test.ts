@@ -52,7 +52,7 @@ describe("callers of a service take for its servers", () => {
   test("the accounts of its endpoints, each once and in order", () => {
     assert.deepEqual(names([at("b"), at("a"), at("b")]), [spiffe("a"), spiffe("b")]);
   });
-  test("nobody by name where an endpoint names no account", () => {
+  test("no identity by name where an endpoint names no account", () => {
     assert.deepEqual(names([at()]), []);
   });
   test("those whom it declares, too", () => {

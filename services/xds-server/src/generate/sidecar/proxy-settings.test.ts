@@ -91,7 +91,7 @@ const ofSettings: readonly FieldCase[] = [
     "2.500s",
   ],
   [
-    "hosts that are remembered of those nobody knows",
+    "remembered unknown hosts",
     { ...resolving, env: { PILOT_ALLOW_ANY_DYNAMIC_DNS_MAX_HOSTS: "7" } },
     ["cluster", "AllowAnyDynamicDNSCluster"],
     "clusterType.typedConfig.dnsCacheConfig.maxHosts",

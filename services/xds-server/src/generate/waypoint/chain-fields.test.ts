@@ -223,7 +223,7 @@ const chainFields: readonly (readonly [name: string, given: WaypointGiven, chain
     "inbound-vip|9000|tcp|web.shop.svc.cluster.local",
   ],
   [
-    "a route to a host that nobody knows",
+    "a route to an unknown host",
     { objects: [virtualService({ http: [{ route: [{ destination: { host: "no.example" } }] }] })] },
     webHttp,
     `${route}.cluster`,

@@ -51,7 +51,7 @@ const fromShop = { from: [{ source: { namespaces: ["shop"] } }] };
 const get = { to: [{ operation: { methods: ["GET"] } }] };
 const uid = "Kubernetes//Pod/shop/p";
 
-test("an ALLOW policy of which nothing is left allows nobody, and its object is reported", () => {
+test("an ALLOW policy of which nothing is left allows no caller, and its object is reported", () => {
   const { policies, policiesOf, findings } = sent([
     aPolicy("http", { selector: app, rules: [get] }),
     aPolicy("other", { action: "CUSTOM", provider: { name: "x" }, selector: app, rules: [fromShop] }),
@@ -118,7 +118,7 @@ test("workloads behind a waypoint allow the accounts of its pods alone, where th
   assert.deepEqual(policies.get(name)?.["groups"], [{ rules: [{ matches: [{ principals }] }] }]);
 });
 
-test("a waypoint without pods has no policy, which would allow nobody", () => {
+test("a waypoint without pods has no policy, which would allow no caller", () => {
   const { policies, policiesOf } = sent([gateway, service, aPod("shop/p", { app: "a" })], autoAllow);
   assert.equal(policies.size, 0);
   assert.deepEqual(policiesOf(uid), []);

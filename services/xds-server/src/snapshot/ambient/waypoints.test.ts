@@ -74,7 +74,7 @@ const cases: readonly {
     services: ["other/a.other.svc.cluster.local"],
   },
   {
-    name: "a waypoint without an address yet has nobody",
+    name: "a waypoint without an address yet serves no workload",
     objects: [aGateway(all, {}, ""), aService("shop/a", uses), aPod("shop/p", uses)],
   },
   {

@@ -21,7 +21,7 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  { name: "permissive where nobody says anything", policies: {}, workload: "PERMISSIVE" },
+  { name: "permissive without a policy", policies: {}, workload: "PERMISSIVE" },
   { name: "the mesh's", policies: { "istio-system/default": { mtls: strict } }, workload: "STRICT" },
   {
     name: "the namespace's before the mesh's",

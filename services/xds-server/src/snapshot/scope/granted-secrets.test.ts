@@ -30,7 +30,7 @@ interface Case {
 
 const cases: readonly Case[] = [
   { name: "a sidecar, by itself", want: false },
-  { name: "a router, where nobody decides", proxy: aRouter("shop"), want: true },
+  { name: "a router, where no permission is known", proxy: aRouter("shop"), want: true },
   { name: "a router whose account may not", proxy: aRouter("shop"), access: "refused", want: false },
   { name: "a sidecar whose account may", access: "granted", want: true },
   { name: "roots, to anybody", resource: "kubernetes://pair-cacert", access: "refused", want: true },
@@ -64,7 +64,7 @@ const cases: readonly Case[] = [
   },
   { name: "a rule of another namespace does not", rules: [rule({ trafficPolicy: { tls } }, "bank")], want: false },
   {
-    name: "a pair that a Gateway of nobody names",
+    name: "a pair that a Gateway without proxies names",
     resource: "kubernetes-gateway://shop/pair",
     proxy: aRouter("shop"),
     want: false,
@@ -119,7 +119,7 @@ describe("destinations that lead nowhere", () => {
   );
   const lists: readonly (readonly [string, readonly (Config | Service)[], readonly string[]])[] = [
     ["none: a service that is there", [aService("a", "shop"), routes([to({ host: "a" })])], []],
-    ["a host that nobody has", [routes([to({ host: "none.example" })])], ["host none.example"]],
+    ["a host of no service", [routes([to({ host: "none.example" })])], ["host none.example"]],
     ["each once", [routes([to({ host: "x.example" }), to({ host: "x.example" })])], ["host x.example"]],
     [
       "a service that is not exported to it",

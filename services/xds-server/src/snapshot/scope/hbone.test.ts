@@ -26,7 +26,7 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  { name: "nobody in a mesh without ambient", type: "waypoint", env: {}, want: [] },
+  { name: "no proxy in a mesh without ambient", type: "waypoint", env: {}, want: [] },
   { name: "a sidecar calls by it", type: "sidecar", env: ambient, want: ["opensTunnels", "sendsHbone"] },
   {
     name: "a sidecar that must not send",

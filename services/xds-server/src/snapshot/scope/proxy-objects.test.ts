@@ -27,7 +27,7 @@ describe("the Sidecar of a proxy", () => {
     ["else that of its namespace", [sidecar("shop/b", { workloadSelector: other }), sidecar("shop/c")], "shop/c"],
     ["else that of the root namespace", [sidecar("istio-system/r"), sidecar("bank/a")], "istio-system/r"],
     [
-      "of the root namespace selects nobody elsewhere",
+      "of the root namespace selects no proxy elsewhere",
       [sidecar("istio-system/r", { workloadSelector: web })],
       undefined,
     ],

@@ -98,7 +98,7 @@ describe("the Sidecar of a proxy", () => {
 const listener = (json: JsonObject) => fromJson(IstioEgressListenerSchema, json);
 
 describe("an egress listener", () => {
-  it("imports hosts by namespace, its own by a dot; what is no import is left out", () => {
+  it("imports hosts by namespace, its own by a dot; other texts are left out", () => {
     const hosts = ["./a.shop", "other/*", "*/b.example", "./c.shop", "nonsense", "a/b/c"];
     const found = importsByNamespace(create(IstioEgressListenerSchema, { hosts }), "shop");
     assert.deepEqual(Object.fromEntries(found), {

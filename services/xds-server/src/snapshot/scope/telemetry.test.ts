@@ -48,7 +48,7 @@ describe("access logs", () => {
       ({ name, filter }) => name + filter,
     );
   const cases: readonly { name: string; configs: readonly Config[]; want: readonly string[] | undefined }[] = [
-    { name: "nobody says anything", configs: [], want: undefined },
+    { name: "no Telemetry", configs: [], want: undefined },
     {
       name: "the narrowest that names providers decides which",
       configs: [ofMesh({ accessLogging: [providers("a")] }), ofNamespace({ accessLogging: [providers("c", "b")] })],

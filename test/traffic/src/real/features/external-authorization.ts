@@ -50,7 +50,7 @@ export const externalGrpcAuthorization: Feature = async (mesh) => {
   return [decides("gRPC", "asks-grpc", port, authorizer)];
 };
 
-/** Nobody listens there. */
+/** A port without a listener. */
 export const absentAuthorizer: Feature = async (mesh) => {
   const { port, provider, service } = await askedWorkload(mesh, "asks-nobody", "GRPC", await freePort());
   mesh.extensionProvider(provider, { envoyExtAuthzGrpc: { ...service, timeout: "5s", statusOnError: "503" } });

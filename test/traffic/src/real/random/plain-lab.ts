@@ -112,7 +112,7 @@ export class PlainLab implements AsyncDisposable {
   }
 }
 
-/** The status of an answer; 0 while nobody listens there. */
+/** The status of an answer; 0 without a listener. */
 async function answered(host: string, port: number, options: CallOptions): Promise<number> {
   try {
     return (await httpCall(port, "/", { ...options, host })).status;

@@ -6,9 +6,9 @@ metadata: {name: ${name}, namespace: shop}
 spec: ${spec}
 ---`;
 
-/** Services by name with the address that callers use; `unknown` is nobody's. */
+/** Services by name with the address that callers use; `unknown` is of no service. */
 export const addresses = { web: "10.1.0.1", auto: "10.1.0.2", queue: "10.1.0.3", unknown: "10.7.7.7" } as const;
-/** Ports of the workload itself: one that a service names, one that nobody does. */
+/** Ports of the workload itself: one that a service names, one that none does. */
 export const workloadPorts = { app: 8080, unnamed: 9090 } as const;
 /** Behind each service, by its name. */
 export const backends = { web: "10.9.0.1", auto: "10.9.0.2", queue: "10.9.0.3" } as const;

@@ -67,7 +67,7 @@ const checks: Readonly<Record<string, () => Promise<void>>> = {
     assert.equal(await get(auto, 7000, "auto.example.com", "/gone"), "410");
     assert.equal(await say(auto, 7000), "tcp auto");
   },
-  "ALLOW_ANY lets pass what nobody knows, on ports of services too": async () => {
+  "ALLOW_ANY lets unknown destinations pass, on ports of services too": async () => {
     assert.equal(await get(unknown, 80, "unknown.example"), "unknown");
     assert.equal(await say(unknown, 7000), "tcp unknown");
     assert.equal(await say(unknown, 1234), "tcp unknown");
@@ -80,7 +80,7 @@ const checks: Readonly<Record<string, () => Promise<void>>> = {
       assert.equal(await get(web, 80, "web.example.com"), "web");
       assert.equal(await say(queue, 7000), "tcp queue");
     }),
-  "PERMISSIVE takes plain text, on ports that nobody names too": async () => {
+  "PERMISSIVE takes plain text, on undeclared ports too": async () => {
     assert.equal(await get(workloadAddress, workloadPorts.app, "app.example.com"), "app");
     assert.equal(await say(workloadAddress, workloadPorts.unnamed), "tcp app");
   },
@@ -90,7 +90,7 @@ const checks: Readonly<Record<string, () => Promise<void>>> = {
       await until(async () => (await app()) === "closed", soon("plain text to be refused"));
       await until(
         async () => (await say(workloadAddress, workloadPorts.unnamed)) === "closed",
-        soon("plain text to be refused on ports that nobody names"),
+        soon("plain text to be refused on undeclared ports"),
       );
     }),
   "nothing was rejected": async () => {

@@ -10,7 +10,7 @@ export interface WaypointAddresses {
   readonly captured: string;
 }
 
-/** Virtual addresses of services: nobody listens there. */
+/** Virtual addresses of services, without a listener. */
 export const vips = { web: "10.255.0.1", captured: "10.255.0.2", late: "10.255.0.3", versions: "10.255.0.4" } as const;
 export const podPort = 8080;
 export const edgeHost = "late.example";

@@ -59,7 +59,7 @@ export const tryDenySleep = denySleep.replace(
   'namespace: shop, annotations: {istio.io/dry-run: "true"}}',
 );
 
-/** Methods are nothing that a ztunnel sees: nobody is allowed. */
+/** A ztunnel sees no methods: no caller is allowed. */
 export const allowGet = `
 apiVersion: security.istio.io/v1
 kind: AuthorizationPolicy

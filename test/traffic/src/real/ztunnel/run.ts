@@ -164,7 +164,7 @@ const checks: Readonly<Record<string, () => Promise<void>>> = {
     );
     process.stdout.write(`enforced after ${enforcedMs} ms\n`);
   },
-  "a DENY that is only tried denies nobody": () =>
+  "a DENY of a dry run denies no caller": () =>
     withObject(
       mesh.tryDenySleep,
       async () => {
@@ -174,7 +174,7 @@ const checks: Readonly<Record<string, () => Promise<void>>> = {
       },
       async () => (await policyNames()).length === 0,
     ),
-  "an ALLOW that asks for what a ztunnel cannot see allows nobody": () =>
+  "an ALLOW on attributes that a ztunnel cannot see allows no caller": () =>
     withObject(mesh.allowGet, () => until(isRefused, within("sleep to be denied")).then(() => undefined), isServed),
   "a pod that is born is called, and one that goes is not": async () => {
     const file = join(config, "born.yaml");

@@ -11,7 +11,7 @@ const inputs = {
   ...{ exchangesMetadata: false, tracksRemaining: false, exchangedLabels: [] },
 };
 
-it("hosts that nobody knows are resolved as requests for them come", () => {
+it("unknown hosts are resolved at their first request", () => {
   const cluster = buildUnknownHosts(inputs);
   assert.equal(cluster.name, "AllowAnyDynamicDNSCluster");
   assert.equal(cluster.altStatName, "AllowAnyDynamicDNSCluster;");

@@ -289,7 +289,7 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
   ],
   retries: [
     [
-      "two on other hosts without a word",
+      "two on other hosts without a finding",
       {},
       "route.retryPolicy",
       "{retryOn: connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes, numRetries: 2, retryHostPredicate: [{name: envoy.retry_host_predicates.previous_hosts, typedConfig: {PreviousHostsPredicate}}], hostSelectionRetryMaxAttempts: 5}",

@@ -225,7 +225,7 @@ describe("client certificates", () => {
   };
   const secret = { ...noFiles, credentialName: "web", mode: Mode.OPTIONAL_MUTUAL };
 
-  it("that nobody vouches for are let in where the server says so", () => {
+  it("that no CA signed are let in where the server allows it", () => {
     assert.equal(checked(secret)?.trustChainVerification, 0);
     assert.equal(checked({ ...secret, insecureSkipVerify: true })?.trustChainVerification, 1);
     assert.equal(checked({ mode: Mode.MUTUAL, insecureSkipVerify: true })?.trustChainVerification, 1);

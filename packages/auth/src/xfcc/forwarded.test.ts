@@ -47,7 +47,11 @@ const cases: readonly (readonly [string, Caller, string | undefined])[] = [
   ],
   ["a forwarder's header with no certificate in its place", callerWith(forwarder, "Cert=x"), undefined],
   ["a forwarder without a name speaks for itself", callerWith(forwarder), forwarder],
-  ["a forwarder whose header names no identity does not get its own identity", callerWith(forwarder, "Hash=h"), undefined],
+  [
+    "a forwarder whose header names no identity does not get its own identity",
+    callerWith(forwarder, "Hash=h"),
+    undefined,
+  ],
   ["a forwarder's malformed header is no proof", callerWith(forwarder, "nonsense"), undefined],
   ["any other caller speaks for itself only", callerWith(workload, `URI=${forwarder}`), workload],
   ["a name without a certificate is no proof", callerWith(undefined, `URI=${workload}`), undefined],

@@ -109,13 +109,7 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
       "[{name: envoy.tcp_grpc_access_log, typedConfig: {commonConfig: {logName: n, grpcService: {envoyGrpc: {clusterName: outbound|4317||collector.shop.example, authority: collector.shop.example}}, filterStateObjectsToLog: [s], transportApiVersion: V3}, TcpGrpcAccessLogConfig}}]",
     ],
     ["of an unknown provider", {}, logging(), "accessLog", "none"],
-    [
-      "of an unknown service",
-      { envoyOtelAls: { service: "no.example", port: 1 } },
-      logging(),
-      "accessLog",
-      "none",
-    ],
+    ["of an unknown service", { envoyOtelAls: { service: "no.example", port: 1 } }, logging(), "accessLog", "none"],
   ],
   tracing: [
     ["none without a provider", {}, {}, "tracing.provider", "none"],

@@ -25,6 +25,7 @@ export {
 export {
   callerOfRequest,
   operatorAudience,
+  type PageAccess,
   type PageAccessOptions,
   pageAccess,
   serveProcessPages,

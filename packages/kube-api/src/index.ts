@@ -4,10 +4,12 @@ export { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";
 export {
   type ApiServerSettings,
   apiServerSettings,
+  clusterAround,
   clusterOf,
   type KubeConfig,
   loadKubeConfig,
 } from "./kube-config.ts";
+export { followKubeconfigFiles } from "./kubeconfig-files.ts";
 export {
   type FollowOptions,
   follow,
@@ -32,11 +34,15 @@ export type {
 } from "./objects.ts";
 export { type ForwardedPod, type ForwardedPods, forwardPods, type PodTarget } from "./port-forward.ts";
 export {
+  clustersOfFiles,
   type FollowRemoteOptions,
   followRemoteClusters,
   type RemoteCluster,
+  type RemoteClusterRules,
+  type RemoteClusterSettings,
   type RemoteClusters,
   type RemoteProblem,
+  remoteClusterSettings,
   remoteClusters,
   remoteSecretsPath,
   type SecretObject,

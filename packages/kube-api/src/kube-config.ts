@@ -201,3 +201,8 @@ export function clusterOf({ kubeconfig, kubeHost, kubePort }: ApiServerSettings)
     KUBERNETES_SERVICE_PORT: kubePort,
   });
 }
+
+/** The cluster that the process runs in, whatever cluster it works for. Undefined outside of one. @throws KubeError KUBE_CONFIG */
+export function clusterAround({ kubeHost, kubePort }: ApiServerSettings): Promise<KubeConfig | undefined> {
+  return loadKubeConfig({ KUBERNETES_SERVICE_HOST: kubeHost, KUBERNETES_SERVICE_PORT: kubePort });
+}

@@ -76,6 +76,21 @@ export function currentContext(content: string, file: string, wanted?: string): 
   return { cluster, user: userOf(context?.user, userFields) };
 }
 
+/** The cluster of the current context, else of the first context, else the first cluster by name. @throws KubeError KUBE_CONFIG */
+export function clusterNameOf(content: string, file: string): string {
+  const { lists, current } = documentOf(content, file);
+  const byName = newContexts(lists.contexts, lenient).sort((a, b) => compareText(a.name, b.name));
+  const context = byName.find(({ name }) => name === current) ?? byName[0];
+  if (context?.cluster) return context.cluster;
+  const [first] = lists.clusters.flatMap(({ name }) => (typeof name === "string" && name !== "" ? [name] : [])).sort();
+  if (first === undefined) throw new KubeError("KUBE_CONFIG", `${file} names no cluster`);
+  return first;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 function userOf(name: string | undefined, fields: Fields): KubeContext["user"] {
   // The library opens the file of a field token-file, which Kubernetes has not, while it reads the document.
   const { "token-file": _, ...known } = fields;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseKubeConfig } from "./kube-config.ts";
-import { remoteClusters, type SecretObject } from "./remote-clusters.ts";
+import { clustersOfFiles, remoteClusters, type SecretObject } from "./remote-clusters.ts";
 
 function secret(name: string, data: Readonly<Record<string, string>>): SecretObject {
   const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")] as const);
@@ -68,4 +68,43 @@ test("a kubeconfig with a token is taken", async () => {
   const { server, credentials } = parseKubeConfig(withUser({ token: "t" }), "east");
   assert.equal(server, "https://c");
   assert.equal((await credentials()).token, "t");
+});
+
+const fileCases = [
+  { name: "the current context's", more: { "current-context": "b" }, cluster: "west" },
+  { name: "the first context's by name, without a current one", more: {}, cluster: "east" },
+  { name: "the first cluster by name, without contexts", more: { contexts: [] }, cluster: "east" },
+];
+for (const { name, more, cluster } of fileCases)
+  test(`the name of a file's cluster is ${name}`, () => {
+    const document = {
+      contexts: [
+        { name: "b", context: { cluster: "west", user: "u" } },
+        { name: "a", context: { cluster: "east", user: "u" } },
+      ],
+      clusters: ["west", "east"].map((one) => ({ name: one, cluster: { server: `https://${one}` } })),
+      users: [{ name: "u", user: { token: "t" } }],
+      ...more,
+    };
+    const { clusters } = clustersOfFiles(new Map([["/k/one", JSON.stringify(document)]]), { ownCluster: "own" });
+    assert.deepEqual(
+      [...clusters.values()].map((one) => [one.cluster, one.secret]),
+      [[cluster, "File//k/one"]],
+    );
+  });
+
+test("files that name no cluster, the own one or another's are reported with their path", () => {
+  const of = (cluster: string) =>
+    JSON.stringify({
+      ...{ clusters: [{ name: cluster, cluster: { server: "https://c" } }], users: [{ name: "u", user: {} }] },
+      ...{ contexts: [{ name: "x", context: { cluster, user: "u" } }], "current-context": "x" },
+    });
+  const files = { "/k/1": "{}", "/k/2": of("own"), "/k/3": of("east"), "/k/4": of("east"), "/k/5": "[" };
+  const { clusters, problems } = clustersOfFiles(new Map(Object.entries(files)), { ownCluster: "own" });
+  assert.deepEqual([...clusters.keys()], ["east"]);
+  const texts = problems.map(({ object, reason }) => `${object} ${reason}`).sort();
+  assert.match(texts[0] ?? "", /File\/\/k\/1 .*names no cluster/);
+  assert.match(texts[1] ?? "", /File\/\/k\/2 is our own cluster/);
+  assert.match(texts[2] ?? "", /File\/\/k\/4 the cluster is named by File\/\/k\/3 already/);
+  assert.match(texts[3] ?? "", /File\/\/k\/5 .*no YAML/);
 });

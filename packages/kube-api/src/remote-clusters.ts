@@ -1,16 +1,39 @@
 /**
  * Other clusters, by Secrets labelled `istio/multiCluster=true` in the system namespace: each data key is a cluster, its value a
- * kubeconfig.
+ * kubeconfig. Or by a directory of kubeconfigs: each file is a cluster, named as its current context names it.
  */
+
 import type { Logger } from "@flotilla/runtime";
+import { flag, type SettingsOf, text } from "@flotilla/runtime";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 import { type KubeConfig, parseKubeConfig } from "./kube-config.ts";
+import { clusterNameOf } from "./kubeconfig-document.ts";
+import { followKubeconfigFiles } from "./kubeconfig-files.ts";
 import { follow } from "./mirror.ts";
 
-/** A cluster that a Secret names. */
+/** The place where other clusters are named. */
+export const remoteClusterSettings = {
+  kubeconfigDirectory: text({
+    env: "PILOT_MULTICLUSTER_KUBECONFIG_PATH",
+    default: undefined,
+    sentence:
+      "Directory of kubeconfigs that name other clusters in place of Secrets; each file is a cluster, named by its current context.",
+  }),
+  localClusterSecrets: flag({
+    env: "LOCAL_CLUSTER_SECRET_WATCHER",
+    default: false,
+    sentence:
+      "Secrets of other clusters are read from the cluster that the service runs in, whatever cluster CLUSTER_KUBECONFIG names.",
+  }),
+} as const;
+
+/** Values of `remoteClusterSettings`. */
+export type RemoteClusterSettings = SettingsOf<typeof remoteClusterSettings>;
+
+/** A cluster that a Secret or a file names. */
 export interface RemoteCluster {
   readonly cluster: string;
-  /** `Secret/namespace/name`. */
+  /** `Secret/namespace/name`, or `File/path`. */
   readonly secret: string;
   /** The text of it: equal texts are the same credentials. */
   readonly kubeconfig: string;
@@ -18,9 +41,9 @@ export interface RemoteCluster {
   readonly config: KubeConfig | undefined;
 }
 
-/** A Secret that cannot be used, or a part of it. */
+/** A Secret or a file that cannot be used, or a part of it. */
 export interface RemoteProblem {
-  /** `Secret/namespace/name`. */
+  /** `Secret/namespace/name`, or `File/path`. */
   readonly object: string;
   readonly field: string;
   readonly reason: string;
@@ -53,30 +76,67 @@ export function remoteClusters(
   secrets: readonly SecretObject[],
   { ownCluster, allowedOptions }: RemoteClusterRules,
 ): RemoteClusters {
+  const sorted = [...secrets].sort((a, b) => compare(a.metadata.name, b.metadata.name));
+  const named = sorted.flatMap(({ metadata, data }) =>
+    Object.entries(data ?? {})
+      .sort(([a], [b]) => compare(a, b))
+      .map(([cluster, value]) => ({
+        ...{ cluster, object: `Secret/${metadata.namespace ?? ""}/${metadata.name}`, field: `data[${cluster}]` },
+        kubeconfig: typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : undefined,
+      })),
+  );
+  return firstOfEach(named, { ownCluster, ...(allowedOptions && { allowedOptions }) });
+}
+
+/** Of two files that name one cluster the first by name holds. */
+export function clustersOfFiles(files: ReadonlyMap<string, string>, rules: RemoteClusterRules): RemoteClusters {
+  const problems: RemoteProblem[] = [];
+  const named: NamedCluster[] = [];
+  for (const [file, kubeconfig] of [...files].sort(([a], [b]) => compare(a, b))) {
+    const [object, field] = [`File/${file}`, "current-context"];
+    try {
+      named.push({ cluster: clusterNameOf(kubeconfig, file), object, field, kubeconfig });
+    } catch (cause) {
+      problems.push({ object, field, reason: (cause as Error).message });
+    }
+  }
+  const found = firstOfEach(named, rules);
+  return { clusters: found.clusters, problems: [...problems, ...found.problems] };
+}
+
+interface NamedCluster {
+  readonly cluster: string;
+  readonly object: string;
+  readonly field: string;
+  /** Undefined where it is no text. */
+  readonly kubeconfig: string | undefined;
+}
+
+function firstOfEach(
+  named: readonly NamedCluster[],
+  { ownCluster, allowedOptions }: RemoteClusterRules,
+): RemoteClusters {
   const clusters = new Map<string, RemoteCluster>();
   const problems: RemoteProblem[] = [];
-  for (const { metadata, data } of [...secrets].sort((a, b) => compare(a.metadata.name, b.metadata.name))) {
-    const secret = `Secret/${metadata.namespace ?? ""}/${metadata.name}`;
-    for (const [cluster, value] of Object.entries(data ?? {}).sort(([a], [b]) => compare(a, b))) {
-      const field = `data[${cluster}]`;
-      const note = (reason: string) => void problems.push({ object: secret, field, reason });
-      const before = clusters.get(cluster);
-      if (cluster === ownCluster) note("is our own cluster: it needs no Secret");
-      else if (before !== undefined) note(`the cluster is named by ${before.secret} already, which holds`);
-      else if (typeof value !== "string") note("is no text");
-      else {
-        const kubeconfig = Buffer.from(value, "base64").toString("utf8");
-        const config = configOrNote(kubeconfig, field, allowedOptions, note);
-        clusters.set(cluster, { cluster, secret, kubeconfig, config });
-      }
+  for (const { cluster, object, field, kubeconfig } of named) {
+    const note = (reason: string) => void problems.push({ object, field, reason });
+    const before = clusters.get(cluster);
+    if (cluster === ownCluster) note("is our own cluster: it needs no Secret");
+    else if (before !== undefined) note(`the cluster is named by ${before.secret} already, which holds`);
+    else if (kubeconfig === undefined) note("is no text");
+    else {
+      const config = configOrNote(kubeconfig, field, allowedOptions, note);
+      clusters.set(cluster, { cluster, secret: object, kubeconfig, config });
     }
   }
   return { clusters, problems };
 }
 
-/** Where the Secrets are, and the rules for their kubeconfigs. */
+/** Where the Secrets or the files are, and the rules for their kubeconfigs. */
 export interface FollowRemoteOptions extends RemoteClusterRules {
   readonly systemNamespace: string;
+  /** Of kubeconfigs, in place of Secrets. */
+  readonly directory?: string;
   readonly log: Logger;
   readonly random: () => number;
 }
@@ -87,6 +147,15 @@ export async function* followRemoteClusters(
   options: FollowRemoteOptions,
   stop: AbortSignal,
 ): AsyncGenerator<RemoteClusters> {
+  const { directory } = options;
+  if (directory !== undefined) {
+    for await (const { files, away } of followKubeconfigFiles(directory, stop)) {
+      const found = clustersOfFiles(files, options);
+      const unread = away === undefined ? [] : [{ object: `Directory/${directory}`, field: "", reason: away }];
+      yield { ...found, problems: [...unread, ...found.problems] };
+    }
+    return;
+  }
   const path = remoteSecretsPath(options.systemNamespace);
   for await (const secrets of follow<SecretObject>(api, path, options, stop)) yield remoteClusters(secrets, options);
 }

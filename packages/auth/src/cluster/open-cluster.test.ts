@@ -1,6 +1,6 @@
 /** The own cluster and those of Secrets, over an API server of HTTP. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { openApiServer, openOwnCluster } from "./open-cluster.ts";
 
 const nowhere = { kubeconfig: undefined, kubeHost: undefined, kubePort: "443" };
 const rules = { clusterId: "own", clusterAliases: ["old=own", "e=east"], insecureKubeconfigs: [], maxReviews: 2 };
+const remotes = { kubeconfigDirectory: undefined, localClusterSecrets: false };
 
 function kubeconfigOf(server: string): string {
   const [clusters, users] = [[{ name: "c", cluster: { server } }], [{ name: "u", user: { token: "t" } }]];
@@ -33,7 +34,7 @@ async function startApi(secrets: readonly object[] = []) {
   const kubeconfig = join(directory, "config");
   await writeFile(kubeconfig, kubeconfigOf(url));
   return {
-    ...{ url, paths, kubeconfig },
+    ...{ url, paths, kubeconfig, directory },
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -43,7 +44,7 @@ async function startApi(secrets: readonly object[] = []) {
   };
 }
 
-const settings = { ...nowhere, ...rules, namespace: "istio-system", jwtPolicy: "third-party-jwt" } as const;
+const settings = { ...nowhere, ...rules, ...remotes, namespace: "istio-system", jwtPolicy: "third-party-jwt" } as const;
 
 describe("the own cluster", () => {
   it("is none where nothing names it", async () => {
@@ -95,6 +96,34 @@ describe("the own cluster", () => {
       assert.match(problems[0] ?? "", /remotes .*west/);
       assert.deepEqual(warned.length, 1);
       assert.ok(server.paths.some((path) => path.includes("/namespaces/istio-system/secrets")));
+    } finally {
+      stop.abort();
+      await following;
+    }
+  });
+
+  it("follows the clusters of a directory in place of Secrets, and reports one that cannot be read", async () => {
+    await using east = await startApi();
+    await using server = await startApi();
+    const directory = join(server.directory, "clusters");
+    await mkdir(directory);
+    await writeFile(join(directory, "one"), kubeconfigOf(east.url));
+    const stop = new AbortController();
+    const at = { ...settings, kubeconfig: server.kubeconfig, kubeconfigDirectory: directory };
+    using cluster = (await openOwnCluster(at)) ?? assert.fail();
+    const known: string[] = [];
+    cluster.onRemote((name, api) => void known.push(`${name} ${api?.server}`));
+    const problems: (string | undefined)[] = [];
+    const onProblem = (reason: string | undefined) => void problems.push(reason);
+    const following = cluster.followRemotes({ log: noopLogger, onProblem }, stop.signal);
+    try {
+      await until(() => problems.length > 0, { withinMs: 5_000, what: "the files", everyMs: 5 });
+      assert.deepEqual([known, problems], [[`c ${east.url}`], [undefined]]);
+      assert.ok(!server.paths.some((path) => path.includes("/secrets")));
+      await rm(directory, { recursive: true });
+      await until(() => problems.length > 1, { withinMs: 20_000, what: "the missing directory", everyMs: 5 });
+      assert.match(problems[1] ?? "", /Directory\/.*ENOENT/);
+      assert.notEqual(cluster.review.reviewerOf("c"), undefined);
     } finally {
       stop.abort();
       await following;

@@ -4,10 +4,12 @@
 import {
   type ApiServerSettings,
   apiServerSettings,
+  clusterAround,
   clusterOf,
   followRemoteClusters,
   type KubeApi,
   openKubeApi,
+  remoteClusterSettings,
 } from "@flotilla/kube-api";
 import { integer, type Logger, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
 import type { ReviewToken, TokenReviewOptions } from "../token-review.ts";
@@ -26,7 +28,7 @@ export interface OwnCluster extends Disposable {
   readonly reviewSecretAccess: ReviewSecretAccess;
   /** Called when other clusters are known. */
   onRemote(listener: ClusterListener): void;
-  /** Reads the Secrets of other clusters until `stop` fires. */
+  /** Reads the Secrets, or the files, of other clusters until `stop` fires. */
   followRemotes(options: FollowOptions, stop: AbortSignal): Promise<void>;
 }
 
@@ -95,8 +97,12 @@ async function follow(
 ): Promise<void> {
   const { namespace: systemNamespace, clusterId: ownCluster, insecureKubeconfigs } = settings;
   const allowedOptions = new Set(insecureKubeconfigs);
-  const options = { systemNamespace, ownCluster, allowedOptions, log, random: Math.random };
-  for await (const named of followRemoteClusters(api, options, stop)) {
+  const { kubeconfigDirectory: directory } = settings;
+  const common = { systemNamespace, ownCluster, allowedOptions, log, random: Math.random };
+  const around = settings.localClusterSecrets ? await clusterAround(settings) : undefined;
+  using local = around && openKubeApi(around);
+  const options = { ...common, ...(directory !== undefined && { directory }) };
+  for await (const named of followRemoteClusters(local ?? api, options, stop)) {
     remotes.replaceClusters(named);
     const { problems } = named;
     for (const problem of problems) log.warn("cluster of a Secret ignored", { ...problem });
@@ -107,6 +113,7 @@ async function follow(
 /** The settings by which ca and xds-server find the cluster that confirms Kubernetes tokens. */
 export const clusterSettings = {
   ...apiServerSettings,
+  ...remoteClusterSettings,
   clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
   clusterAliases: list({
     env: "CLUSTER_ALIASES",

@@ -37,7 +37,7 @@ export async function openInputs(service: RegistryService, options: InputOptions
   const { bus, problems, metrics } = options;
   const onProblems = problems.note;
   const cluster = await clusterOf(settings);
-  const ofKubernetes = kubernetes(cluster, settings, metrics, log, onProblems);
+  const ofKubernetes = await kubernetes(cluster, settings, metrics, log, onProblems);
   const clusters = () => ofKubernetes.flatMap((source) => source.clusters());
   declareClusterGauges(service.metrics, clusters, Date.now);
   const audit = auditOptions(service, metrics);

@@ -1,8 +1,8 @@
 /**
  * Services, EndpointSlices, Pods, Nodes and Namespaces of API servers: our own cluster's, and those whose kubeconfigs lie in
- * Secrets labelled `istio/multiCluster=true`, a cluster a data key. Secrets may come, change and go while running.
+ * Secrets labelled `istio/multiCluster=true`, a cluster a data key, or in a directory. They may come, change and go while running.
  */
-import { type KubeApi, type KubeConfig, openKubeApi, type RemoteCluster, remoteClusters } from "@flotilla/kube-api";
+import { type KubeApi, type KubeConfig, openKubeApi, type RemoteCluster } from "@flotilla/kube-api";
 import { parseShard } from "@flotilla/model";
 import type { ObjectChange } from "@flotilla/registry";
 import type { Logger } from "@flotilla/runtime";
@@ -22,13 +22,17 @@ import type { ClusterObjectsOptions } from "./cluster-objects.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import { GatheredGroups } from "./gathered-groups.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
-import { RemoteSecrets } from "./remote-secrets.ts";
+import { RemoteFiles, RemoteSecrets, type RemoteSource } from "./remote-secrets.ts";
 
 export interface KubernetesSourceOptions {
   readonly config: KubeConfig;
   readonly clusterId: string;
   /** Where the Secrets of other clusters lie. */
   readonly systemNamespace: string;
+  /** The cluster that has these Secrets, where it is not the own one. */
+  readonly secretsConfig?: KubeConfig;
+  /** Of kubeconfigs, in place of Secrets. */
+  readonly kubeconfigDirectory?: string;
   /** Options that their kubeconfigs may use although they are refused by default. */
   readonly allowedOptions?: ReadonlySet<string>;
   /** ServiceExports are read too. */
@@ -76,7 +80,7 @@ class Clusters implements KubernetesSource {
   readonly #followers = new Map<string, ClusterFollower>();
   /** Of clusters that are left; their connections are closing. */
   readonly #leaving = new Set<Promise<void>>();
-  readonly #secrets: RemoteSecrets;
+  readonly #secrets: RemoteSource;
   #remotes: ReadonlyMap<string, RemoteCluster> = new Map();
   /** Those that the first snapshot did not wait for. */
   #late: ReadonlySet<string> = new Set();
@@ -84,13 +88,13 @@ class Clusters implements KubernetesSource {
 
   constructor(options: KubernetesSourceOptions) {
     this.#options = options;
-    this.#api = (options.open ?? openKubeApi)(options.config);
-    const { syncTimeoutMs, nowMs, systemNamespace: namespace, random, onSecret, onProblems } = options;
-    this.#secrets = new RemoteSecrets({
-      ...{ api: this.#api, namespace, random, onSecret },
-      onChange: () => this.#applySecrets(),
-      onState: onProblems,
-    });
+    this.#api = (options.open ?? openKubeApi)(options.secretsConfig ?? options.config);
+    const { syncTimeoutMs, nowMs, systemNamespace: namespace, random, onSecret, onProblems: onState } = options;
+    const callbacks = { onSecret, onChange: () => this.#applySecrets(), onState };
+    this.#secrets =
+      options.kubeconfigDirectory === undefined
+        ? new RemoteSecrets({ api: this.#api, namespace, random, ...callbacks })
+        : new RemoteFiles(options.kubeconfigDirectory, callbacks);
     this.#gathered = new GatheredGroups({
       syncTimeoutMs,
       nowMs,
@@ -132,9 +136,9 @@ class Clusters implements KubernetesSource {
   }
 
   problems(): readonly SourceProblem[] {
-    const { away } = this.#secrets;
+    const { away, name: object } = this.#secrets;
     return [
-      ...(away === undefined ? [] : [{ file: "", line: 0, object: "Secrets of other clusters", reason: away }]),
+      ...(away === undefined ? [] : [{ file: "", line: 0, object, reason: away }]),
       ...this.#secretProblems,
       ...[...this.#followers.values()].flatMap((follower) => follower.problems()),
     ];
@@ -212,7 +216,7 @@ class Clusters implements KubernetesSource {
   #applySecrets(): void {
     const { clusterId: ownCluster, allowedOptions, log, onProblems } = this.#options;
     const rules = { ownCluster, ...(allowedOptions && { allowedOptions }) };
-    const { clusters, problems } = remoteClusters(this.#secrets.all(), rules);
+    const { clusters, problems } = this.#secrets.clusters(rules);
     const remotes = new Map<string, RemoteCluster>();
     for (const remote of clusters.values()) {
       const { config } = remote;

@@ -12,7 +12,7 @@ async function readWith(REGISTRIES: string): Promise<readonly string[]> {
   const parsed = parseSettings(settings, { CONSUL_HTTP_ADDR: "http://127.0.0.1:8500", REGISTRIES });
   const metrics = declareMetrics(createMetrics());
   const sources = [
-    ...kubernetes(cluster, parsed, metrics, noopLogger, () => undefined),
+    ...(await kubernetes(cluster, parsed, metrics, noopLogger, () => undefined)),
     ...(await consul(parsed, noopLogger, () => undefined)),
   ];
   await Promise.all(sources.map((source) => source[Symbol.asyncDispose]()));

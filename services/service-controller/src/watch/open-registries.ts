@@ -1,6 +1,6 @@
 /** The registries that the settings ask for. */
 import { readFile } from "node:fs/promises";
-import type { KubeConfig } from "@flotilla/kube-api";
+import { clusterAround, type KubeConfig } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import type { RegistryMetrics } from "../metrics.ts";
 import type { Settings } from "../settings.ts";
@@ -9,14 +9,14 @@ import { consulSource } from "./consul-source.ts";
 import type { InputSource } from "./input-source.ts";
 import { type KubernetesSource, kubernetesSource } from "./kubernetes-source.ts";
 
-/** None when nothing names a cluster. */
-export function kubernetes(
+/** None when nothing names a cluster. @throws KubeError KUBE_CONFIG */
+export async function kubernetes(
   cluster: KubeConfig | undefined,
   settings: Settings,
   { clusters }: RegistryMetrics,
   log: Logger,
   onProblems: () => void,
-): readonly KubernetesSource[] {
+): Promise<readonly KubernetesSource[]> {
   if (cluster === undefined || !isRead(settings, "Kubernetes")) return [];
   const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = settings;
   const common = { log, nowMs: Date.now, random: Math.random, onProblems };
@@ -28,8 +28,13 @@ export function kubernetes(
   const { exportedOnly, clusterSetHosts, discoverGateways } = settings;
   const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(settings) };
   const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, onSyncError, onEvent, allowedOptions };
+  const { kubeconfigDirectory } = settings;
+  const secretsConfig = settings.localClusterSecrets ? await clusterAround(settings) : undefined;
+  const remotes = { ...(kubeconfigDirectory && { kubeconfigDirectory }), ...(secretsConfig && { secretsConfig }) };
   const read = { endpointsObjects: !settings.endpointSlices, watchedNamespaces: settings.watchedNamespaces };
-  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...callbacks })];
+  return [
+    kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...remotes, ...read, ...callbacks }),
+  ];
 }
 
 /** All that are configured, unless some are named. */

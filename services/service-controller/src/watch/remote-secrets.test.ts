@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { it } from "node:test";
 import { KubeError } from "@flotilla/kube-api";
 import { createMemoryApi } from "@flotilla/kube-api/memory";
 import { until } from "@flotilla/runtime";
-import { RemoteSecrets } from "./remote-secrets.ts";
+import { RemoteFiles, RemoteSecrets } from "./remote-secrets.ts";
 
 const soon = (what: string) => ({ withinMs: 60_000, what });
 const secret = (name: string, data = "") => ({
@@ -63,6 +66,36 @@ it("Secrets that cannot be read have the reason, and none is known", async () =>
   await until(() => secrets.away !== undefined, soon("the reason"));
   assert.match(secrets.away ?? "", /secrets is forbidden/);
   assert.equal(secrets.isRead, false);
+  stop.abort();
+  await following;
+});
+
+it("files of clusters are followed like Secrets, and kept while the directory cannot be read", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "remote-files-"));
+  const kubeconfig = (server: string) =>
+    JSON.stringify({
+      ...{ clusters: [{ name: "east", cluster: { server } }], users: [{ name: "u", user: { token: "t" } }] },
+      ...{ contexts: [{ name: "x", context: { cluster: "east", user: "u" } }], "current-context": "x" },
+    });
+  await writeFile(join(directory, "a"), kubeconfig("https://one"));
+  await writeFile(join(directory, ".hidden"), "no kubeconfig");
+  const events: string[] = [];
+  const files = new RemoteFiles(directory, {
+    ...{ onSecret: (event) => void events.push(event), onChange: () => undefined, onState: () => undefined },
+  });
+  const stop = new AbortController();
+  const following = files.follow(stop.signal);
+  const servers = () =>
+    [...files.clusters({ ownCluster: "own" }).clusters.values()].map(({ config }) => config?.server);
+  await until(() => files.isRead, soon("the files"));
+  assert.deepEqual([servers(), events], [["https://one"], ["add"]]);
+  await writeFile(join(directory, "a"), kubeconfig("https://two"));
+  await until(() => events.length === 2, soon("the update"));
+  assert.deepEqual([servers(), events[1]], [["https://two"], "update"]);
+  await rm(directory, { recursive: true });
+  await until(() => files.away !== undefined, soon("the reason"));
+  assert.match(files.away ?? "", /ENOENT/);
+  assert.deepEqual(servers(), ["https://two"]);
   stop.abort();
   await following;
 });

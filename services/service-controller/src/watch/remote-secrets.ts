@@ -1,12 +1,17 @@
-/** The Secrets with kubeconfigs of other clusters, as they come, change and go. */
-import { type KubeApi, mirror, remoteSecretsPath } from "@flotilla/kube-api";
+/** The Secrets, or the files, with kubeconfigs of other clusters, as they come, change and go. */
+import {
+  clustersOfFiles,
+  followKubeconfigFiles,
+  type KubeApi,
+  mirror,
+  type RemoteClusterRules,
+  type RemoteClusters,
+  remoteClusters,
+  remoteSecretsPath,
+} from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
 
-export interface RemoteSecretsOptions {
-  readonly api: KubeApi;
-  /** Where they lie. */
-  readonly namespace: string;
-  readonly random: () => number;
+interface RemoteOptions {
   readonly onSecret?: ((event: "add" | "update" | "delete") => void) | undefined;
   /** After each change, and when they were read for the first time. */
   readonly onChange: () => void;
@@ -14,7 +19,28 @@ export interface RemoteSecretsOptions {
   readonly onState: () => void;
 }
 
-export class RemoteSecrets {
+export interface RemoteSecretsOptions extends RemoteOptions {
+  readonly api: KubeApi;
+  /** Where they lie. */
+  readonly namespace: string;
+  readonly random: () => number;
+}
+
+/** The place where other clusters are named. */
+export interface RemoteSource {
+  /** For people. */
+  readonly name: string;
+  /** Without them the list of clusters is unknown. */
+  readonly isRead: boolean;
+  /** Why they cannot be followed now. */
+  readonly away: string | undefined;
+  clusters(rules: RemoteClusterRules): RemoteClusters;
+  /** Runs until `stop` fires. */
+  follow(stop: AbortSignal): Promise<void>;
+}
+
+export class RemoteSecrets implements RemoteSource {
+  readonly name = "Secrets of other clusters";
   readonly #options: RemoteSecretsOptions;
   readonly #secrets = new Map<string, KubeObject>();
   #isRead = false;
@@ -24,21 +50,22 @@ export class RemoteSecrets {
     this.#options = options;
   }
 
-  /** Without them the list of clusters is unknown. */
   get isRead(): boolean {
     return this.#isRead;
   }
 
-  /** Why they cannot be followed now. */
   get away(): string | undefined {
     return this.#away;
+  }
+
+  clusters(rules: RemoteClusterRules): RemoteClusters {
+    return remoteClusters(this.all(), rules);
   }
 
   all(): readonly KubeObject[] {
     return [...this.#secrets.values()];
   }
 
-  /** Runs until `stop` fires. */
   async follow(stop: AbortSignal): Promise<void> {
     const { api, namespace, random, onChange } = this.#options;
     const onState = (reason: string | undefined) => {
@@ -61,5 +88,49 @@ export class RemoteSecrets {
     this.#options.onSecret?.(event);
     if (secret === undefined) this.#secrets.delete(name);
     else this.#secrets.set(name, secret);
+  }
+}
+
+/** A directory of kubeconfigs in place of Secrets; each file counts as one. */
+export class RemoteFiles implements RemoteSource {
+  readonly name = "kubeconfigs of other clusters";
+  readonly #directory: string;
+  readonly #options: RemoteOptions;
+  #files: ReadonlyMap<string, string> = new Map();
+  #isRead = false;
+  #away: string | undefined;
+
+  constructor(directory: string, options: RemoteOptions) {
+    this.#directory = directory;
+    this.#options = options;
+  }
+
+  get isRead(): boolean {
+    return this.#isRead;
+  }
+
+  get away(): string | undefined {
+    return this.#away;
+  }
+
+  clusters(rules: RemoteClusterRules): RemoteClusters {
+    return clustersOfFiles(this.#files, rules);
+  }
+
+  async follow(stop: AbortSignal): Promise<void> {
+    const { onSecret, onChange, onState } = this.#options;
+    for await (const { files, away } of followKubeconfigFiles(this.#directory, stop)) {
+      this.#away = away;
+      if (away === undefined) {
+        for (const [file, text] of files) {
+          const before = this.#files.get(file);
+          if (before !== text) onSecret?.(before === undefined ? "add" : "update");
+        }
+        for (const file of this.#files.keys()) if (!files.has(file)) onSecret?.("delete");
+        [this.#files, this.#isRead] = [files, true];
+        onChange();
+      }
+      onState();
+    }
   }
 }

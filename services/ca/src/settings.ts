@@ -4,6 +4,7 @@ import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
 import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { busReplicasSetting, sealKeySetting } from "@flotilla/bus";
+import { electionSettings } from "@flotilla/leadership";
 import {
   complianceSetting,
   defaultPorts,
@@ -59,6 +60,7 @@ export const settings = {
   }),
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
   domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),
+  ...electionSettings,
   revision: text({
     env: "REVISION",
     default: "default",

@@ -8,10 +8,11 @@ import { PodTable } from "../authorize/pod-table.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
 import { CaError } from "../errors.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
+import { generatedMark } from "../roots/cacerts.ts";
 import { rootOnDisk, type SelfSignedStore } from "../roots/self-signed-store.ts";
 import type { Settings } from "../settings.ts";
 import { NodePodsFollower } from "./node-pods.ts";
-import { secretStore } from "./secret-store.ts";
+import { rootInSecret, secretStore } from "./secret-store.ts";
 
 export interface Cluster extends OwnCluster {
   readonly store: SelfSignedStore;
@@ -69,11 +70,16 @@ export function followClusters(
 
 /** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
 export async function openCluster(settings: Settings, log: Logger): Promise<Cluster | undefined> {
-  const { namespace, rootSecret: name, selfSignedDir } = settings;
+  const { namespace, rootSecret, rootInCacerts, selfSignedDir } = settings;
   const own = await openOwnCluster(settings);
   if (own === undefined) return undefined;
   log.info("cluster served", { server: own.api.server, cluster: settings.clusterId });
-  return { ...own, store: secretStore({ api: own.api, namespace, name, seed: () => rootOnDisk(selfSignedDir) }) };
+  const place = { api: own.api, namespace };
+  const onDisk = () => rootOnDisk(selfSignedDir);
+  if (!rootInCacerts) return { ...own, store: secretStore({ ...place, name: rootSecret, seed: onDisk }) };
+  // Proxies trust the root that was stored elsewhere before.
+  const seed = async () => (await rootInSecret({ ...place, name: rootSecret })) ?? (await onDisk());
+  return { ...own, store: secretStore({ ...place, name: "cacerts", marks: { [generatedMark]: "" }, seed }) };
 }
 
 /** Signers of the cluster; without one, or without EXTERNAL_CA and CERT_SIGNER_DOMAIN, ca signs everything itself. */

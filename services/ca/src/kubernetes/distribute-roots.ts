@@ -21,11 +21,11 @@ export interface DistributeOptions {
 /** Runs until `stop` fires. */
 export async function distributeRoots(options: DistributeOptions, stop: AbortSignal): Promise<void> {
   const { settings, api, active, version, log } = options;
-  const { namespace, revision } = settings;
+  const { namespace, revision, electsLeaders } = settings;
   const holder = `${hostname()}-${randomUUID()}`;
   const candidate = { holder, version, isDefaultRevision: revision === "default" };
   const lead = (duty: string, work: (end: AbortSignal) => Promise<void>): Promise<void> => {
-    const lease = leaseOfCluster({ api, namespace, name: duty, candidate });
+    const lease = leaseOfCluster({ api, namespace, name: duty, candidate, electsLeaders });
     return new Leadership({ lease, duty, log }).run(work, stop);
   };
   const maps = configMaps(options);

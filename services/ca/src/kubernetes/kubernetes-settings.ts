@@ -7,6 +7,12 @@ export const kubernetesSettings = {
     default: "istio-ca-secret",
     sentence: "Secret of a self-signed root in POD_NAMESPACE, where there is a cluster.",
   }),
+  rootInCacerts: flag({
+    env: "USE_CACERTS_FOR_SELF_SIGNED_CA",
+    default: false,
+    sentence:
+      "A self-signed root is stored in the Secret cacerts, in place of that of CA_SELF_SIGNED_SECRET, whose root it takes over; the Role of ca has to name it.",
+  }),
   sealKeySecret: text({
     env: "SEAL_KEY_SECRET",
     default: undefined,

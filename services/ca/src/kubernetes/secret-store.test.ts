@@ -5,7 +5,7 @@ import { KubeError } from "@flotilla/kube-api";
 import { createMemoryApi } from "@flotilla/kube-api/memory";
 import { parseCertificatePem, rootId } from "@flotilla/pki";
 import type { RootOptions } from "../roots/self-signed-store.ts";
-import { secretStore } from "./secret-store.ts";
+import { rootInSecret, secretStore } from "./secret-store.ts";
 
 const path = "/api/v1/namespaces/mesh/secrets/istio-ca-secret";
 const nowMs = Date.UTC(2026, 0, 1);
@@ -32,6 +32,19 @@ describe("roots in a Secret", () => {
     assert.equal(stored?.type, "istio.io/ca-root");
     assert.equal(Buffer.from(stored.data["ca-cert.pem"] ?? "", "base64").toString(), made.certificatePem);
     assert.match(Buffer.from(stored.data["ca-key.pem"] ?? "", "base64").toString(), /PRIVATE KEY/);
+  });
+
+  it("are stored in cacerts with the mark of a made root, and are those of the Secret before", async () => {
+    const memory = createMemoryApi();
+    const before = await secretStore({ api: memory.api, ...place }).open(options, nowMs);
+    const marks = { "istio-generated": "" };
+    const seed = () => rootInSecret({ api: memory.api, ...place });
+    const cacerts = { api: memory.api, namespace: "mesh", name: "cacerts", marks, seed };
+    const now = await secretStore(cacerts).open(options, nowMs);
+    assert.equal(now.certificatePem, before.certificatePem);
+    const stored = memory.read<Stored>("/api/v1/namespaces/mesh/secrets/cacerts");
+    assert.deepEqual(Object.keys(stored?.data ?? {}).sort(), ["ca-cert.pem", "ca-key.pem", "istio-generated"]);
+    assert.equal(await rootInSecret({ api: memory.api, namespace: "mesh", name: "none" }), undefined);
   });
 
   it("are those of the replica that was faster", async () => {

@@ -1,7 +1,7 @@
 /** Self-signed roots in a Secret, as istiod keeps its own (`istio-ca-secret`, type `istio.io/ca-root`), so that all replicas have the same. */
 import { type KubeApi, KubeError, type Secret } from "@flotilla/kube-api";
 import { CaError } from "../errors.ts";
-import { type DocumentData, documentStore, type SharedDocument } from "../roots/document-store.ts";
+import { type DocumentData, documentStore, rootOf, type SharedDocument } from "../roots/document-store.ts";
 import type { MaterialFiles } from "../roots/material.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
 
@@ -11,13 +11,20 @@ export interface SecretStoreOptions {
   readonly name: string;
   /** A root from before there was a Secret: proxies trust it. */
   readonly seed?: () => Promise<MaterialFiles | undefined>;
+  /** Further texts of the Secret. */
+  readonly marks?: DocumentData;
 }
 
 export function secretStore(options: SecretStoreOptions): SelfSignedStore {
   return documentStore(secretDocument(options), options.seed);
 }
 
-function secretDocument({ api, namespace, name }: SecretStoreOptions): SharedDocument {
+/** The root of a Secret; undefined where there is none. @throws CaError CA_BAD_MATERIAL when it cannot be read */
+export async function rootInSecret(options: SecretStoreOptions): Promise<MaterialFiles | undefined> {
+  return rootOf((await secretDocument(options).read()).data);
+}
+
+function secretDocument({ api, namespace, name, marks = {} }: SecretStoreOptions): SharedDocument {
   const collection = `/api/v1/namespaces/${namespace}/secrets`;
   const title = `the Secret ${namespace}/${name}`;
   const trouble = (cause: unknown): unknown =>
@@ -30,7 +37,10 @@ function secretDocument({ api, namespace, name }: SecretStoreOptions): SharedDoc
     }
   };
   const write = async (secret: Secret | undefined, texts: DocumentData): Promise<boolean> => {
-    const entries = Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]);
+    const entries = Object.entries({ ...texts, ...marks }).map(([key, text]) => [
+      key,
+      Buffer.from(text).toString("base64"),
+    ]);
     const data = Object.fromEntries(entries);
     try {
       if (secret === undefined) await api.create(collection, newSecret(namespace, name, data));

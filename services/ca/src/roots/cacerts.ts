@@ -14,8 +14,20 @@ const ownNames = {
 /** Keys of a Secret of type kubernetes.io/tls, as cert-manager writes them; the chain follows the certificate. */
 const tlsNames = { certificate: "tls.crt", key: "tls.key", roots: "ca.crt", chain: undefined, crl: "ca.crl" };
 
+/** Beside a root that a control plane made itself and stored in the Secret `cacerts`. */
+export const generatedMark = "istio-generated";
+
+/** `ignoresGenerated`: such a root is no plugged-in one. */
+export interface CacertsOptions {
+  readonly ignoresGenerated?: boolean;
+}
+
 /** Undefined if the directory holds no signing key. @throws CaError CA_BAD_MATERIAL if a file is missing beside it. */
-export async function readCacerts(directory: string): Promise<MaterialFiles | undefined> {
+export async function readCacerts(
+  directory: string,
+  { ignoresGenerated = false }: CacertsOptions = {},
+): Promise<MaterialFiles | undefined> {
+  if (ignoresGenerated && (await readIfThere(join(directory, generatedMark))) !== undefined) return undefined;
   for (const names of [ownNames, tlsNames]) {
     const keyPem = await readIfThere(join(directory, names.key));
     if (keyPem === undefined) continue;

@@ -114,6 +114,11 @@ class DocumentStore implements SelfSignedStore {
   }
 }
 
+/** The root in use of a document; undefined where it has none. */
+export function rootOf(data: DocumentData): MaterialFiles | undefined {
+  return filesOf(data, current);
+}
+
 function filesOf(data: DocumentData, names: typeof current | typeof next): MaterialFiles | undefined {
   const [certificatePem, keyPem] = [data[names.certificate], data[names.key]];
   if (certificatePem === undefined || keyPem === undefined) return undefined;

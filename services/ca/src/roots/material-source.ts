@@ -12,6 +12,8 @@ import type { SelfSignedStore } from "./self-signed-store.ts";
 
 export interface MaterialOptions {
   readonly rootCaDir: string;
+  /** A root in it that a control plane made is that of the store. */
+  readonly ignoresGenerated?: boolean;
   readonly selfSigned: Pick<SelfSignedOptions, "keyType" | "ttlMs">;
   readonly store: SelfSignedStore;
   /** Of several replicas one renews the root; the others take what it made. */
@@ -77,12 +79,12 @@ export class MaterialSource {
   }
 
   #load(how: Taking): Promise<boolean> {
-    const { rootCaDir, selfSigned, store, trustDomains, trustDomain, nowMs } = this.#options;
+    const { rootCaDir, ignoresGenerated = false, selfSigned, store, trustDomains, trustDomain, nowMs } = this.#options;
     return this.#guarded(async () => {
       this.#version = await cacertsVersion(rootCaDir);
       // A directory that becomes empty is a mistake, not a request for a new root.
       const files =
-        (await readCacerts(rootCaDir)) ??
+        (await readCacerts(rootCaDir, { ignoresGenerated })) ??
         (this.#isPluggedIn ? undefined : await store.open({ ...selfSigned, trustDomain: trustDomain() }, nowMs()));
       if (files === undefined) throw new CaError("CA_BAD_MATERIAL", `the signing key in ${rootCaDir} is gone`);
       this.#take(readMaterial(files, trustDomains(), nowMs()), how);

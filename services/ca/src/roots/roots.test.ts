@@ -166,6 +166,16 @@ describe("material on disk", () => {
     assert.equal(readMaterial(all[0] ?? assert.fail(), ["td"], nowMs).chain.length, 0);
   });
 
+  it("a root that a control plane made and stored in cacerts is plugged in, unless it is that of the store", async () => {
+    await plugIn({ ...own, "istio-generated": "" });
+    const plugged = source();
+    assert.equal(await plugged.made.load(), true);
+    assert.equal(plugged.made.current?.rootsPem, good.rootsPem);
+    const ignoring = source({ ignoresGenerated: true });
+    assert.equal(await ignoring.made.load(), true);
+    assert.equal(ignoring.made.current?.certificate.subject.organization, "td");
+  });
+
   it("a root is renewed in the last part of its life, for the same key and name, by one of the replicas", async () => {
     const before = await openSelfSigned(selfSigned(), nowMs);
     const early = await renewSelfSigned(selfSigned(), 20, nowMs + 79 * hourMs);

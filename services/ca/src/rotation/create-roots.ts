@@ -30,10 +30,22 @@ export interface RootParts {
 
 export function createRoots(settings: Settings, { trust, anchors, store, cluster, health, log }: RootParts): Roots {
   const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, namespace } = settings;
+  const { rootInCacerts: ignoresGenerated } = settings;
   const selfSigned = { keyType: settings.selfSignedKey, ttlMs: settings.selfSignedTtlMs };
   const [trustDomains, nowMs] = [() => trust.all, Date.now];
   const source: MaterialSource = new MaterialSource({
-    ...{ rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, selfSigned, store, trustDomains, nowMs },
+    ...{
+      rootCaDir,
+      ignoresGenerated,
+      multiRoot,
+      pollMs,
+      rootCheckMs,
+      rootGracePercent,
+      selfSigned,
+      store,
+      trustDomains,
+      nowMs,
+    },
     mayRenew: () => rotation.leads,
     isExpected: (next) => active.isExpected(next),
     trustDomain: () => trust.trustDomain,

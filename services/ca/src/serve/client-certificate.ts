@@ -49,10 +49,11 @@ export async function writeFirstClientCertificate(settings: Settings, parts: Cli
 /** NATS may have got its certificate from the root to come, if a rotation runs: that one is trusted too. */
 async function knownMaterial(settings: Settings, { trust, store }: ClientCertificateParts): Promise<SigningMaterial> {
   const { rootCaDir, rootCaNextDir, selfSignedKey: keyType, selfSignedTtlMs: ttlMs } = settings;
+  const { rootInCacerts: ignoresGenerated } = settings;
   const root = { keyType, ttlMs, trustDomain: trust.trustDomain };
   const nowMs = Date.now();
   const read = (files: MaterialFiles): SigningMaterial => readMaterial(files, undefined, nowMs);
-  const base = read((await readCacerts(rootCaDir)) ?? (await store.open(root, nowMs)));
+  const base = read((await readCacerts(rootCaDir, { ignoresGenerated })) ?? (await store.open(root, nowMs)));
   const next = (await readCacerts(rootCaNextDir)) ?? (await store.next(root, nowMs));
   return combine("trusting", base, next && read(next));
 }

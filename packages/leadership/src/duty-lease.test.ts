@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connectBus } from "@flotilla/bus";
+import { createMemoryApi } from "@flotilla/kube-api/memory";
 import { noopLogger } from "@flotilla/runtime";
-import { dutyLease } from "./duty-lease.ts";
+import { dutyLease, leaseOfCluster } from "./duty-lease.ts";
 
 test("without a cluster one of two candidates has the lease, the other after its release", async () => {
   const stop = new AbortController();
@@ -23,4 +24,19 @@ test("without a cluster one of two candidates has the lease, the other after its
   await one.release();
   assert.deepEqual([await two.hold(), await one.hold()], [true, false]);
   await two.release();
+});
+
+test("without an election a process has the duty beside a holder of the Lease, and writes none", async () => {
+  const memory = createMemoryApi();
+  const candidate = (holder: string) => ({ holder, version: "1.0.0", isDefaultRevision: true });
+  const place = { api: memory.api, namespace: "mesh", name: "status" };
+  const elected = leaseOfCluster({ ...place, candidate: candidate("one") });
+  assert.equal(await elected.hold(), true);
+  const writes = memory.writes.length;
+  assert.ok(writes > 0);
+  const single = leaseOfCluster({ ...place, candidate: candidate("two"), electsLeaders: false });
+  assert.deepEqual([await single.hold(), single.isHeld], [true, true]);
+  await single.release();
+  assert.equal(memory.writes.length, writes);
+  assert.equal(elected.isHeld, true);
 });

@@ -5,6 +5,7 @@ export {
   type DutyLease,
   type DutyLeaseOptions,
   dutyLease,
+  electionSettings,
   leaseOfCluster,
 } from "./duty-lease.ts";
 export type { KubernetesLeaseOptions } from "./kubernetes-lease.ts";

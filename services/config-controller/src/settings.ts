@@ -3,6 +3,7 @@ import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { attestSettings, busSettings } from "@flotilla/bus";
 import { injectionSettings } from "@flotilla/injection";
 import { apiServerSettings } from "@flotilla/kube-api";
+import { electionSettings } from "@flotilla/leadership";
 import {
   defaultPorts,
   flag,
@@ -66,6 +67,7 @@ export const settings = {
     sentence: "Directory of YAML and JSON files with configuration; followed while running.",
   }),
   ...apiServerSettings,
+  ...electionSettings,
   revision: text({
     env: "REVISION",
     default: "default",

@@ -1,7 +1,8 @@
 /** The settings of service-controller. */
 import { caSettings, clientCertificateSettings } from "@flotilla/auth/serving";
 import { attestSettings, busSettings } from "@flotilla/bus";
-import { apiServerSettings } from "@flotilla/kube-api";
+import { apiServerSettings, remoteClusterSettings } from "@flotilla/kube-api";
+import { electionSettings } from "@flotilla/leadership";
 import { registrySettings } from "@flotilla/registry";
 import {
   defaultPorts,
@@ -50,8 +51,10 @@ export const settings = {
   }),
   ...registrySettings,
   ...apiServerSettings,
+  ...remoteClusterSettings,
   ...kubernetesSettings,
   ...multiClusterSettings,
+  ...electionSettings,
   ...consulSettings,
   auditEveryMs: duration({
     env: "REGISTRY_AUDIT_PERIOD",

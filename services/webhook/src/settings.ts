@@ -3,6 +3,7 @@ import { apiServerSettings } from "@flotilla/auth/cluster";
 import { caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import { busReplicasSetting, sealKeySetting } from "@flotilla/bus";
 import { injectionSettings } from "@flotilla/injection";
+import { electionSettings } from "@flotilla/leadership";
 import {
   defaultPorts,
   flag,
@@ -86,6 +87,7 @@ export const settings = {
     sentence: "Common or DNS names, one of which such a certificate must have; any will do if not set.",
   }),
   injectEnabled: flag({ env: "INJECT_ENABLED", default: true, sentence: "Pods are injected." }),
+  ...electionSettings,
   revision: text({ env: "REVISION", default: "default", sentence: "Revision of the control plane." }),
   nativeSidecars: oneOf({
     env: "ENABLE_NATIVE_SIDECARS",

@@ -47,14 +47,16 @@ export async function runDuties(
   if (cluster === undefined) return;
   using api = openKubeApi(cluster);
   using statusApi = openKubeApi(cluster, { requestsAtOnce: writesAtOnce });
-  const { namespace, ingressNamespace, revision } = settings;
+  const { namespace, ingressNamespace, revision, electsLeaders } = settings;
   const candidate = {
     holder: `${hostname()}-${randomUUID()}`,
     version,
     isDefaultRevision: revision === "default",
   };
-  const doing = (duty: string, work: (end: AbortSignal) => Promise<void>): Promise<void> =>
-    new Leadership({ lease: leaseOfCluster({ api, namespace, name: duty, candidate }), duty, log }).run(work, stop);
+  const doing = (duty: string, work: (end: AbortSignal) => Promise<void>): Promise<void> => {
+    const lease = leaseOfCluster({ api, namespace, name: duty, candidate, electsLeaders });
+    return new Leadership({ lease, duty, log }).run(work, stop);
+  };
   const ingress = { api, namespace: ingressNamespace, mesh, log, random: Math.random };
   const writer = new StatusWriter({
     ...{ api, ...status, onWritten: onStatusWritten, log, nowMs: Date.now },

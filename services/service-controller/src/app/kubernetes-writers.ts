@@ -29,7 +29,7 @@ interface KubernetesWriters extends Disposable {
 export function openWriters(service: RegistryService, options: WriterOptions): KubernetesWriters | undefined {
   const { settings, version, log, stop } = service;
   const { bus, registry, inputs, problems } = options;
-  const { autoRegistration, autoExport, systemNamespace: namespace } = settings;
+  const { autoRegistration, autoExport, systemNamespace: namespace, electsLeaders } = settings;
   if (inputs.cluster === undefined || !(autoRegistration || autoExport)) return undefined;
   const api = openKubeApi(inputs.cluster);
   const writer = autoRegistration ? entryWriter(api, () => registry.machineRecords(), settings, log) : undefined;
@@ -41,7 +41,7 @@ export function openWriters(service: RegistryService, options: WriterOptions): K
       })
     : undefined;
   problems.add(writer, exporter);
-  const common = { api, version, namespace, log };
+  const common = { api, version, namespace, electsLeaders, log };
   return {
     run: async () => {
       await Promise.all([
@@ -59,6 +59,7 @@ interface ExportServicesOptions {
   readonly exporter: ServiceExporter;
   readonly version: string;
   readonly namespace: string;
+  readonly electsLeaders: boolean;
   readonly log: Logger;
 }
 
@@ -67,12 +68,12 @@ interface ExportServicesOptions {
  * `stop` fires.
  */
 async function exportServices(
-  { api, exporter, version, namespace, log }: ExportServicesOptions,
+  { api, exporter, version, namespace, electsLeaders, log }: ExportServicesOptions,
   stop: AbortSignal,
 ): Promise<void> {
   if (stop.aborted) return;
   const candidate = { holder: `service-controller-${randomUUID()}`, version, isDefaultRevision: true };
   const duty = duties.serviceExports;
-  const lease = leaseOfCluster({ name: duty, candidate, api, namespace });
+  const lease = leaseOfCluster({ name: duty, candidate, api, namespace, electsLeaders });
   await new Leadership({ lease, duty, log }).run((until) => exporter.run(until), stop);
 }

@@ -32,17 +32,18 @@ export interface WriteEntriesOptions {
   readonly bus: Bus;
   readonly version: string;
   readonly namespace: string;
+  readonly electsLeaders?: boolean;
   readonly log: Logger;
 }
 
 /** Runs until `stop` fires. All replicas would write the same. */
 export async function writeEntries(
-  { api, writer, bus, version, namespace, log }: WriteEntriesOptions,
+  { api, writer, bus, version, namespace, electsLeaders = true, log }: WriteEntriesOptions,
   stop: AbortSignal,
 ): Promise<void> {
   if (stop.aborted) return;
   const candidate = { holder: `service-controller-${randomUUID()}`, version, isDefaultRevision: true };
   const duty = duties.workloadEntries;
-  const lease = await dutyLease({ name: duty, candidate, cluster: { api, namespace }, bus });
+  const lease = await dutyLease({ name: duty, candidate, cluster: { api, namespace }, bus, electsLeaders });
   await new Leadership({ lease, duty, log }).run((until) => writer.run(until), stop);
 }

@@ -16,7 +16,7 @@ export async function keepCaBundles(
   { version, log, onAttempt }: { readonly version: string; readonly log: Logger } & Pick<CaBundlesOptions, "onAttempt">,
   stop: AbortSignal,
 ): Promise<void> {
-  const { namespace, revision, filePollMs: pollMs } = settings;
+  const { namespace, revision, filePollMs: pollMs, electsLeaders } = settings;
   using api = await openApiServer(settings);
   if (api === undefined) return;
   const rootFile = rootFileOf(settings);
@@ -26,7 +26,7 @@ export async function keepCaBundles(
   }
   const candidate = { holder: `${hostname()}-${randomUUID()}`, version, isDefaultRevision: revision === "default" };
   const duty = duties.webhookConfigurations;
-  const lease = leaseOfCluster({ api, namespace, name: duty, candidate });
+  const lease = leaseOfCluster({ api, namespace, name: duty, candidate, electsLeaders });
   const service = { name: serviceAccount, namespace };
   const bundles = new CaBundles({
     ...{ api, service, url: settings.url, rootFile, pollMs, log, random: Math.random, onAttempt },

@@ -5,7 +5,8 @@ export type RuntimeErrorCode =
   | "PORT_REFUSED"
   | "WAIT_EXPIRED"
   | "QUEUE_CLOSED"
-  | "METRIC_INVALID";
+  | "METRIC_INVALID"
+  | "LOG_TARGET";
 
 /** A failure of a process's frame, with a stable code; the message is `[CODE] what failed, with which value`. */
 export class RuntimeError extends Error {

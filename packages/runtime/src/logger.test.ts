@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
-import { createLogger, createMetrics, type LogLevel, RuntimeError } from "./index.ts";
+import { createLogger, createMetrics, type LogLevel, RuntimeError, until } from "./index.ts";
+import { openLogTargets } from "./logger.ts";
 
 function collect(level: LogLevel) {
   const lines: Record<string, unknown>[] = [];
@@ -71,4 +75,28 @@ describe("metrics", () => {
       message: /x_total/,
     });
   });
+});
+
+describe("log targets", () => {
+  it("get every line, files after what they hold already", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "log-targets-"));
+    const [one, two] = [join(directory, "one.log"), join(directory, "two.log")];
+    try {
+      createLogger("ca", "info", openLogTargets([one])).info("first");
+      createLogger("ca", "info", openLogTargets([one, two])).info("second");
+      const eventsOf = async (file: string) =>
+        (await readFile(file, "utf8")).split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line).msg]));
+      const isWritten = async () => (await eventsOf(two)).length === 1 && (await eventsOf(one)).length === 2;
+      await until(isWritten, { withinMs: 10_000, what: "both files" });
+      assert.deepEqual([await eventsOf(one), await eventsOf(two)], [["first", "second"], ["second"]]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it("that cannot be opened are named with the reason", () =>
+    assert.throws(() => openLogTargets(["/nowhere/mesh.log"]), {
+      code: "LOG_TARGET",
+      message: /LOG_TARGET=\/nowhere\/mesh.log: the file cannot be written: ENOENT/,
+    }));
 });

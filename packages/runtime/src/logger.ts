@@ -1,5 +1,7 @@
 /** Structured logs behind a narrow interface: an event in lower case, its values as fields. */
+import { openSync } from "node:fs";
 import { type DestinationStream, type LevelWithSilent, pino, stdSerializers } from "pino";
+import { RuntimeError } from "./errors.ts";
 import { defaultScope, type LogLevel, LogLevels, type LogScope, logLevels, parseScopeLevels } from "./log-levels.ts";
 import { LogWriter } from "./log-writer.ts";
 import { list, oneOf } from "./settings/kinds.ts";
@@ -44,16 +46,42 @@ export function createLogger(
   return wrap(pino(options, destination satisfies DestinationStream), levels, levels.scope(defaultScope));
 }
 
-/** One for the process, so that lines of several loggers do not mix. */
-let output: LogWriter | undefined;
+/** One for each output of the process, so that lines of several loggers do not mix. */
+const outputs = new Map<number | string, LogWriter>();
 
 function standardOutput(): LogDestination {
-  if (output === undefined) {
-    const writer = new LogWriter(1);
-    process.on("exit", () => writer.flushSync());
-    output = writer;
+  return outputTo("stdout");
+}
+
+/**
+ * Of each line one copy goes to every target: `stdout`, `stderr` or a file that is appended to.
+ * @throws RuntimeError LOG_TARGET when a file cannot be opened
+ */
+export function openLogTargets(targets: readonly string[]): LogDestination {
+  const all = targets.map(outputTo);
+  return {
+    write: (line) => {
+      for (const one of all) one.write(line);
+    },
+  };
+}
+
+function outputTo(target: string): LogWriter {
+  const known = outputs.get(target);
+  if (known !== undefined) return known;
+  const writer = new LogWriter(target === "stdout" ? 1 : target === "stderr" ? 2 : openFile(target));
+  process.on("exit", () => writer.flushSync());
+  outputs.set(target, writer);
+  return writer;
+}
+
+function openFile(path: string): number {
+  try {
+    return openSync(path, "a", 0o640);
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new RuntimeError("LOG_TARGET", `LOG_TARGET=${path}: the file cannot be written: ${reason}`, { cause });
   }
-  return output;
 }
 
 /** Logs nothing, for tests and for parts whose caller logs. */
@@ -91,6 +119,11 @@ export const logSettings = {
     sentence: "The least severe lines that are logged.",
   }),
   logScopeLevels: scopeLevels(),
+  logTargets: list({
+    env: "LOG_TARGET",
+    default: ["stdout"],
+    sentence: "Where log lines go, separated by commas: stdout, stderr, or files that are appended to.",
+  }),
 } as const;
 
 function scopeLevels(): Setting<readonly string[]> {

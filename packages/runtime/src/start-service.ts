@@ -6,7 +6,7 @@ import { type Health, serveHealth } from "./health.ts";
 import { type Introspection, introspectionSettings, openIntrospection } from "./introspection/introspection.ts";
 import { FailingWork, keepRunning } from "./keep-running.ts";
 import { LogLevels, parseScopeLevels } from "./log-levels.ts";
-import { createLogger, type Logger, logSettings } from "./logger.ts";
+import { createLogger, type Logger, logSettings, openLogTargets } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { type ProcessPages, processPages } from "./process-pages.ts";
 import type { Readiness } from "./readiness.ts";
@@ -43,6 +43,7 @@ export type ServiceSettings = Pick<
   "logLevel" | "healthHost" | "healthPort"
 > & {
   readonly logScopeLevels?: readonly string[];
+  readonly logTargets?: readonly string[];
   /** Introspection pages are open where both are given. */
   readonly introspectionHost?: string;
   readonly introspectionPort?: number;
@@ -91,7 +92,7 @@ export interface Service<Settings extends ServiceSettings = ServiceSettings> {
 
 /**
  * Opens the health page and runs `run` until it ends or `stop` fires, and everything is released.
- * @throws the first failure of `run` or of a part; RuntimeError PORT_IN_USE, PORT_REFUSED
+ * @throws the first failure of `run` or of a part; RuntimeError PORT_IN_USE, PORT_REFUSED, LOG_TARGET
  */
 export async function startService<Settings extends ServiceSettings>(
   options: ServiceOptions<Settings>,
@@ -101,7 +102,7 @@ export async function startService<Settings extends ServiceSettings>(
   const { name, version, settings } = options;
   const { healthHost: host, healthPort: port } = settings;
   const levels = new LogLevels(settings.logLevel, parseScopeLevels(settings.logScopeLevels ?? []));
-  const log = options.log ?? createLogger(name, levels);
+  const log = options.log ?? createLogger(name, levels, openLogTargets(settings.logTargets ?? ["stdout"]));
   const metrics = createMetrics({ process: options.processMetrics === true });
   await using health = await serveHealth({ service: name, version, host, port, setting: "HEALTH_PORT", log, metrics });
   declareStartupDuration(metrics, health);

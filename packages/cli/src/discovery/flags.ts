@@ -18,9 +18,7 @@ export type FlagEffect =
   | { readonly type: "address"; readonly port: keyof Ports; readonly hostSetting: string }
   /** Read by `discovery` itself. */
   | { readonly type: "own" }
-  | { readonly type: "none"; readonly reason: string }
-  /** It has a meaning here that is not built: any value but these is refused. */
-  | { readonly type: "missing"; readonly accepted: readonly string[]; readonly note: string };
+  | { readonly type: "none"; readonly reason: string };
 
 const setting = (name: string): FlagEffect => ({ type: "setting", setting: name });
 const address = (port: keyof Ports, hostSetting: string): FlagEffect => ({ type: "address", port, hostSetting });
@@ -65,10 +63,12 @@ export const discoveryFlags: readonly DiscoveryFlag[] = [
   flag("log_caller", "SCOPES", "scopes whose lines name the code", none(noScopes)),
   flag("log_output_level", "LEVELS", "log levels: LEVEL, or SCOPE:LEVEL,…", { type: "own" }),
   flag("log_stacktrace_level", "LEVELS", "levels from which lines have a stack", none(noScopes)),
-  flag("log_target", "PATH", "where the log goes", {
-    ...{ type: "missing", accepted: ["stdout"] },
-    note: "the log goes to the standard output",
-  }),
+  flag(
+    "log_target",
+    "PATHS",
+    "where the log goes: stdout, stderr, or files, separated by commas",
+    setting("LOG_TARGET"),
+  ),
   flag("meshConfig", "FILE", "MeshConfig", setting("MESH_CONFIG_FILE")),
   flag("monitoringAddr", "HOST:PORT", "metrics and debug pages of xds-server", address("xdsHealth", "HEALTH_HOST")),
   { ...flag("namespace", "NAMESPACE", "namespace of the control plane", setting("POD_NAMESPACE")), short: "n" },

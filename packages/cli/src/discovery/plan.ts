@@ -52,7 +52,7 @@ export function planDiscovery(
       config: typeof configDir === "string" && configDir !== "" ? configDir : undefined,
       settings: { ...definedOnly(env), ...settings },
     },
-    notes: flags.flatMap(({ flag, value }) => noteOf(flag, value)),
+    notes: flags.flatMap(({ flag }) => noteOf(flag)),
     effective: { ...settings, ...addressTexts(ports, hosts) },
   };
 }
@@ -74,14 +74,8 @@ function filesThatExist(env: Readonly<Record<string, string | undefined>>): Read
   return Object.fromEntries(found);
 }
 
-function noteOf({ name, effect }: DiscoveryFlag, value: string): readonly string[] {
-  if (effect.type === "none") return [`--${name} has no effect: ${effect.reason}`];
-  if (effect.type === "missing") {
-    if (!effect.accepted.includes(value))
-      throw new CliError("CLI_USAGE", `--${name}=${value} is not offered: ${effect.note}`);
-    return [];
-  }
-  return [];
+function noteOf({ name, effect }: DiscoveryFlag): readonly string[] {
+  return effect.type === "none" ? [`--${name} has no effect: ${effect.reason}`] : [];
 }
 
 interface Addresses {

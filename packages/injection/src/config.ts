@@ -16,6 +16,8 @@ export interface InjectionConfig {
   readonly defaultTemplates: readonly string[];
   readonly aliases: Readonly<Record<string, readonly string[]>>;
   readonly templates: ReadonlyMap<string, Template>;
+  /** The text of each template. */
+  readonly templateTexts: Texts;
   /** For what the templates make. */
   readonly parseYaml: FragmentParser;
   readonly neverInject: readonly LabelSelector[];
@@ -45,6 +47,7 @@ export function parseInjectionConfig(configText: string, valuesText: string): In
     policy: document.policy ?? "enabled",
     defaultTemplates: document.defaultTemplates ?? [],
     aliases: document.aliases ?? {},
+    templateTexts: Object.fromEntries(sources),
     templates: new Map(sources.map(([name, source]) => [name, compile(name, source)])),
     parseYaml: createFragmentParser(),
     neverInject: document.neverInjectSelector ?? [],

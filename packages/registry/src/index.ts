@@ -7,7 +7,7 @@ export {
 } from "./consul.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
 export { registryKinds } from "./registry/apply-object.ts";
-export { ClusterRegistries } from "./registry/clusters.ts";
+export { ClusterRegistries, type ClusterSetService } from "./registry/clusters.ts";
 export type { RegistryProblem } from "./registry/problem.ts";
 export type { RegistryChange } from "./registry/published.ts";
 export type { RegisteredWorkloadChange, RegistrationRecords } from "./registry/registration-side.ts";

@@ -284,6 +284,14 @@ describe("the service", () => {
     assert.match(text, /^galley_validation_http_error\{status="415"\} 1$/m);
   });
 
+  it("shows the text of the injection templates in use", async () => {
+    const answer = await fetch(`http://127.0.0.1:${ports.health}/debug/inject`);
+    assert.equal(answer.status, 200);
+    const templates = (await answer.json()) as Readonly<Record<string, string>>;
+    assert.ok("gateway" in templates);
+    assert.match(templates["sidecar"] ?? "", /name: istio-proxy/);
+  });
+
   it("takes the mesh configuration from the bus", async () => {
     await using bus = await connectBus({ url: busUrl, clientName: "test", log: noopLogger }, stop.signal);
     const publisher = createPublisher({

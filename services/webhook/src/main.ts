@@ -12,6 +12,7 @@ import { ValidationThread } from "@flotilla/validation/aside";
 import manifest from "../package.json" with { type: "json" };
 import { createAnswer, followInjection } from "./app/answer.ts";
 import { followMesh } from "./app/follow-mesh.ts";
+import { serveInjectionPages } from "./app/pages.ts";
 import { serveAdmission } from "./app/serve-admission.ts";
 import { declareMetrics } from "./metrics.ts";
 import { issuedNames, serviceAccount } from "./serve/certificate.ts";
@@ -55,6 +56,7 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
 
   const reviews = new MeshReviews(settings.analyzedObjects, part("analysis"));
   const injection = followInjection(service, metrics);
+  serveInjectionPages(health, access, injection);
   const kubelets = new KubeletVersions(settings);
   const served = new ServedObjects(() => mesh.mesh);
   await using thread = new ValidationThread({ served, patchValues: true });

@@ -53,6 +53,16 @@ export class ClusterImports {
     );
   }
 
+  /** Services that a cluster itself imports, with the addresses that it gives them. */
+  ofOne(cluster: string): ReadonlyMap<string, readonly string[]> {
+    const own = [...this.#known].flatMap(([text, known]) => {
+      const found = this.#ownOf(cluster, known);
+      const { ips = [] } = (found?.spec ?? {}) as { readonly ips?: readonly string[] };
+      return found === undefined ? [] : [[text, ips] as const];
+    });
+    return new Map(own);
+  }
+
   /** All imports that the registry of a cluster needs. */
   all(cluster: string): readonly ConfigChange[] {
     return [...this.#known.keys()].map((text) => this.#changeOf(cluster, text));
@@ -71,8 +81,11 @@ export class ClusterImports {
     const known = this.#known.get(text);
     const key = keyOf(text);
     if (known === undefined) return { type: "config", op: "delete", key };
-    const own = known.ofClusters.get(cluster) ?? (cluster === this.#ownCluster ? known.configured : undefined);
-    return { type: "config", op: "put", key, value: own ?? configOf(key, {}) };
+    return { type: "config", op: "put", key, value: this.#ownOf(cluster, known) ?? configOf(key, {}) };
+  }
+
+  #ownOf(cluster: string, { ofClusters, configured }: Known): Config | undefined {
+    return ofClusters.get(cluster) ?? (cluster === this.#ownCluster ? configured : undefined);
   }
 }
 

@@ -163,6 +163,17 @@ test("each cluster imports with addresses of its own, the endpoints are those of
   assert.deepEqual([clusterSetAddresses(all), clusterSetEndpoints(all)], [{}, []]);
 });
 
+test("services of the cluster set are those that each cluster itself exports or imports", () => {
+  const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true, exportedOnly: true });
+  const metadata = { name: "a", namespace: "n" };
+  const serviceExport = put({ apiVersion: "multicluster.x-k8s.io/v1alpha1", kind: "ServiceExport", metadata });
+  all.apply([put(service("a")), serviceExport, ...of("east", put(service("a")), serviceImport("243.0.0.1"))]);
+  assert.deepEqual(all.clusterSetServices(), [
+    { cluster: "Kubernetes", ...metadata, exported: true, importedAddresses: undefined },
+    { cluster: "east", ...metadata, exported: false, importedAddresses: ["243.0.0.1"] },
+  ]);
+});
+
 test("a cluster imports what only another has, also one that comes later", () => {
   const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
   all.apply(of("east", serviceImport("243.0.0.1")));

@@ -29,6 +29,16 @@ import { multiClusterGroup, type ObjectChange, type RegistryInput } from "./regi
 
 const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceEntry"]);
 
+/** A service of the multi-cluster services API as one cluster has it. */
+export interface ClusterSetService {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly exported: boolean;
+  /** Of its ServiceImport; undefined where the cluster has none. */
+  readonly importedAddresses: readonly string[] | undefined;
+}
+
 /** A registry for each cluster, and what they share. Clusters are added and removed while it runs. */
 export class ClusterRegistries {
   readonly #settings: RegistrySettings;
@@ -109,6 +119,21 @@ export class ClusterRegistries {
       !isClusterLocal(rules, serviceHostname(name, namespace, this.#settings.domain));
     const all = [[this.#settings.clusterId, this.#own] as const, ...this.#others];
     return new Map(all.map(([cluster, registry]) => [cluster, [...registry.kubernetesObjects()].filter(isExportable)]));
+  }
+
+  /** Services that a cluster exports to the set of clusters or imports from it, by cluster, namespace and name. */
+  clusterSetServices(): readonly ClusterSetService[] {
+    const all = [[this.#settings.clusterId, this.#own] as const, ...this.#others];
+    const found = all.flatMap(([cluster, registry]) => {
+      const [exported, imported] = [registry.exportedServices(), this.#imports.ofOne(cluster)];
+      const names = new Set<string>([...exported, ...imported.keys()]);
+      return [...names].map((text) => ({
+        ...{ cluster, ...objectName.read(text as ObjectName) },
+        ...{ exported: exported.has(text as ObjectName), importedAddresses: imported.get(text) },
+      }));
+    });
+    const order = ({ cluster, namespace, name }: ClusterSetService) => `${cluster}\n${namespace}\n${name}`;
+    return found.sort((a, b) => compareText(order(a), order(b)));
   }
 
   problems(): readonly RegistryProblem[] {

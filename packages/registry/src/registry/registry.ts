@@ -130,6 +130,11 @@ export class Registry {
     return this.#objects.services.values();
   }
 
+  /** Services that this cluster exports to the others, by `namespace/name`. */
+  exportedServices(): ReadonlySet<ObjectName> {
+    return this.#objects.serviceExports;
+  }
+
   /** Services of other clusters changed, by `namespace/name`. */
   importAnew(names: ReadonlySet<ObjectName>): RegistryUpdate {
     const dirty = new Dirty();

@@ -3,7 +3,14 @@ import { pageAccess, serveProcessPages } from "@flotilla/auth";
 import type { PageReviewer } from "@flotilla/auth/cluster";
 import type { ClusterRegistries } from "@flotilla/registry";
 import type { HttpHandler } from "@flotilla/runtime";
-import { clustersPage, digestsPage, endpointsPage, instancesPage, servicesPage } from "../debug/registry-pages.ts";
+import {
+  clusterSetPage,
+  clustersPage,
+  digestsPage,
+  endpointsPage,
+  instancesPage,
+  servicesPage,
+} from "../debug/registry-pages.ts";
 import type { RegistryService } from "../settings.ts";
 import type { Inputs } from "./inputs.ts";
 import type { ProblemReports } from "./problem-reports.ts";
@@ -22,11 +29,23 @@ export function serveDebugPages(
   const { debugAuth: isOn, workDir, systemNamespace: namespace, pageWriters: writers } = settings;
   const access = pageAccess({ isOn, workDir, namespace, writers, review: reviewer?.review, log });
   serveProcessPages(health, access, pages);
-  const page = (path: string, answer: HttpHandler) => health.route("GET", `/debug/${path}`, access.read(answer));
-  page("registryz", (request) => servicesPage(registry, request));
-  page("endpointz", (request) => endpointsPage(registry, inputs.clusters(), Date.now(), request));
-  page("instancesz", (request) => instancesPage(registry, request));
-  page("clusterz", () => clustersPage(inputs.clusters(), Date.now()));
-  page("digestz", () => digestsPage(inputs.audited));
-  page("problems", () => ({ json: { problems: problems.list() } }));
+  for (const [path, answer] of Object.entries(registryPages({ registry, inputs, problems })))
+    health.route("GET", `/debug/${path}`, access.read(answer));
+}
+
+/** By path below `/debug/`. */
+export function registryPages({
+  registry,
+  inputs,
+  problems,
+}: Omit<PageParts, "reviewer">): Readonly<Record<string, HttpHandler>> {
+  return {
+    registryz: (request) => servicesPage(registry, request),
+    endpointz: (request) => endpointsPage(registry, inputs.clusters(), Date.now(), request),
+    instancesz: (request) => instancesPage(registry, request),
+    clusterz: () => clustersPage(inputs.clusters(), Date.now()),
+    mcsz: () => clusterSetPage(registry),
+    digestz: () => digestsPage(inputs.audited),
+    problems: () => ({ json: { problems: problems.list() } }),
+  };
 }

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { ClusterRegistries } from "@flotilla/registry";
 import type { ClusterStatus } from "../watch/cluster-status.ts";
 import {
+  clusterSetPage,
   clustersPage,
   digestsPage,
   endpointsPage,
@@ -50,6 +51,27 @@ describe("pages of the registry", () => {
         endpoints: [{ ...key("b"), value: [endpoint("10.0.0.1", "Pod/shop/x")] }],
         away: [{ shard: "Kubernetes/east", ...away }],
       },
+    });
+  });
+
+  it("have what each cluster exports and imports, in istiod's fields", () => {
+    const clusterSetServices = () => [
+      { cluster: "east", namespace: "shop", name: "a", exported: true, importedAddresses: undefined },
+      { cluster: "own", namespace: "shop", name: "a", exported: false, importedAddresses: ["242.0.0.1", "242.0.0.2"] },
+    ];
+    const common = { Name: "a", Namespace: "shop" };
+    const discoverable = { "a.shop.svc.clusterset.local": "AlwaysDiscoverable" };
+    assert.deepEqual(clusterSetPage({ clusterSetServices }), {
+      json: [
+        {
+          ...{ Cluster: "east", ...common, Exported: true, Imported: false },
+          ...{ ClusterSetVIP: "", Discoverability: discoverable },
+        },
+        {
+          ...{ Cluster: "own", ...common, Exported: false, Imported: true },
+          ...{ ClusterSetVIP: "242.0.0.1", Discoverability: null },
+        },
+      ],
     });
   });
 

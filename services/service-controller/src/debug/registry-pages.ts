@@ -1,4 +1,4 @@
-/** Read-only views of the registry: `/debug/registryz`, `/debug/endpointz`, `/debug/instancesz`, `/debug/clusterz`, `/debug/problems`. */
+/** Read-only views of the registry: services, endpoints, workloads, clusters, exports and imports, problems. */
 import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
 import type { HttpReply, HttpRequest } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -50,6 +50,20 @@ export function clustersPage(clusters: readonly ClusterStatus[], nowMs: number):
     json: clusters.map((cluster) => {
       const { id, secretName, syncStatus } = cluster;
       return Object.assign({ id, secretName, syncStatus }, ...awayOf(cluster, nowMs));
+    }),
+  };
+}
+
+/** Services of the multi-cluster services API, in the fields of istiod's page of this name. */
+export function clusterSetPage(registry: Pick<ClusterRegistries, "clusterSetServices">): HttpReply {
+  return {
+    json: registry.clusterSetServices().map(({ cluster, name, namespace, exported, importedAddresses }) => {
+      const host = `${name}.${namespace}.svc`;
+      return {
+        ...{ Cluster: cluster, Name: name, Namespace: namespace, Exported: exported },
+        ...{ Imported: importedAddresses !== undefined, ClusterSetVIP: importedAddresses?.[0] ?? "" },
+        Discoverability: exported ? { [`${host}.clusterset.local`]: "AlwaysDiscoverable" } : null,
+      };
     }),
   };
 }

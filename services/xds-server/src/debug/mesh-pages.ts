@@ -89,12 +89,7 @@ function registryPages({ inputs }: MeshPageSources): readonly DebugPage[] {
 
 /** Each kind of policy under the names that istiod gives its parts. */
 function policyPages({ core, inputs }: MeshPageSources): readonly DebugPage[] {
-  const byNamespace = (kind: string, viewer: Viewer) =>
-    Object.fromEntries(
-      [...Map.groupBy(configsOf(inputs(), viewer, kind), ({ config }) => config.key.namespace)].map(
-        ([namespace, found]): [string, JsonValue] => [namespace, found.map(({ config }) => policyJson(config))],
-      ),
-    );
+  const byNamespace = (kind: string, viewer: Viewer) => policiesByNamespace(inputs(), kind, viewer);
   const root = () => core.mesh.rootNamespace;
   return [
     {
@@ -116,6 +111,19 @@ function policyPages({ core, inputs }: MeshPageSources): readonly DebugPage[] {
       },
     },
   ];
+}
+
+/** Objects of a kind of policy, in istiod's form of them. */
+export function policiesByNamespace(
+  inputs: Iterable<Change>,
+  kind: string,
+  viewer: Viewer,
+): Readonly<Record<string, JsonValue>> {
+  return Object.fromEntries(
+    [...Map.groupBy(configsOf(inputs, viewer, kind), ({ config }) => config.key.namespace)].map(
+      ([namespace, found]): [string, JsonValue] => [namespace, found.map(({ config }) => policyJson(config))],
+    ),
+  );
 }
 
 interface Found {

@@ -1,6 +1,6 @@
 /** Pages about what follows from the mesh: what proxies may call, which services they are, networks, conflicts. */
 import type { Finding } from "@flotilla/incremental";
-import { type Proxy, parseNode } from "@flotilla/model";
+import { type Change, isIpAddress, type NetworkGateway, type Proxy, parseNode } from "@flotilla/model";
 import { type JsonObject, toJson } from "@flotilla/proto";
 import { SidecarSchema } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import type { Core } from "../app/core.ts";
@@ -9,6 +9,7 @@ import { sidecarOf } from "../snapshot/scope/sidecar.ts";
 import { visibleServices } from "../snapshot/scope/sidecar-scope.ts";
 import { query } from "../snapshot/view.ts";
 import { byMetric } from "./findings.ts";
+import { policiesByNamespace } from "./mesh-pages.ts";
 import type { DebugPage } from "./page.ts";
 import { aboutProxy, type ProxyPageSources } from "./proxy-pages.ts";
 import { serviceJson } from "./registry-json.ts";
@@ -24,10 +25,13 @@ const anonymousSidecar: Proxy = parseNode({
 export interface SnapshotPageSources extends Omit<ProxyPageSources, "disconnect"> {
   /** Objects that select no known workload. */
   readonly unselected: () => readonly Finding[];
+  /** The changes in force now, each key once. */
+  readonly inputs: () => Iterable<Change>;
 }
 
 export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[] {
-  const { core, unselected } = sources;
+  const { core, unselected, inputs } = sources;
+  const gateways = () => [...core.read(networkGateways, core.subjectOf(anonymousSidecar)).values()].flat();
   return [
     {
       path: "sidecarz",
@@ -39,12 +43,24 @@ export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[
       path: "networkz",
       help: "the gateways of networks",
       scope: "mesh",
-      answer: () => {
-        const networks = core.read(networkGateways, core.subjectOf(anonymousSidecar));
-        const json = [...networks.values()].flat().map(({ network, clusterId, address, port }) => ({
-          ...{ Network: network, Cluster: clusterId, Addr: address, Port: port },
-        }));
-        return { json };
+      answer: () => ({ json: gateways().map(gatewayJson) }),
+    },
+    {
+      path: "pushcontext",
+      help: "AuthorizationPolicies and the gateways of networks, those that are names apart",
+      scope: "mesh",
+      answer: ({ viewer }) => {
+        const policies = policiesByNamespace(inputs(), "AuthorizationPolicy", viewer);
+        const [named, addressed] = [false, true].map((isAddress) =>
+          gateways().filter(({ address }) => isIpAddress(address) === isAddress),
+        );
+        return {
+          json: {
+            AuthorizationPolicies: { namespace_to_policies: policies, root_namespace: core.mesh.rootNamespace },
+            NetworkGateways: (addressed ?? []).map(gatewayJson),
+            UnresolvedGateways: (named ?? []).map(gatewayJson),
+          },
+        };
       },
     },
     {
@@ -60,6 +76,10 @@ export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[
       answer: () => ({ json: core.stats() }),
     },
   ];
+}
+
+function gatewayJson({ network, clusterId, address, port }: NetworkGateway): JsonObject {
+  return { Network: network, Cluster: clusterId, Addr: address, Port: port };
 }
 
 function sidecarScope(core: Core, proxy: Proxy): JsonObject {

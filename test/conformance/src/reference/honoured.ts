@@ -4,6 +4,8 @@ import { commands } from "../../../../packages/cli/src/commands.ts";
 import { discoveryFlags } from "../../../../packages/cli/src/discovery/flags.ts";
 import { metricsTables } from "../../../../scripts/metrics-tables.ts";
 import { settingsTables } from "../../../../scripts/settings-tables.ts";
+import { registryPages } from "../../../../services/service-controller/src/app/pages.ts";
+import { injectionPages } from "../../../../services/webhook/src/app/pages.ts";
 import { debugPages } from "../../../../services/xds-server/src/debug/pages.ts";
 import type { NamesByKind } from "./kinds.ts";
 
@@ -21,7 +23,7 @@ export async function honouredNames(): Promise<NamesByKind<ReadonlySet<string>>>
 
 /** Those with an effect. */
 function flagsOfDiscovery(): readonly string[] {
-  return discoveryFlags.flatMap(({ name, effect }) => (["none", "missing"].includes(effect.type) ? [] : [`--${name}`]));
+  return discoveryFlags.flatMap(({ name, effect }) => (effect.type === "none" ? [] : [`--${name}`]));
 }
 
 function flagsOfVersion(): readonly string[] {
@@ -29,8 +31,10 @@ function flagsOfVersion(): readonly string[] {
   return Object.values(version?.definition.options ?? {}).flatMap(({ flags }) => flags.match(/--[\w-]+/g) ?? []);
 }
 
-/** Pages look at what they show when they are asked, so that their list needs none of it. */
+/** Of all services. Pages look at what they show when they are asked, so that their list needs none of it. */
 function pagesServed(): ReadonlySet<string> {
   const nothing = {} as Parameters<typeof debugPages>[0];
-  return new Set(debugPages(nothing, [], { allowUnsafe: true }).map(({ path }) => `/debug/${path}`));
+  const ofOthers = { ...registryPages({} as Parameters<typeof registryPages>[0]), ...injectionPages(nothing as never) };
+  const ofProxies = debugPages(nothing, [], { allowUnsafe: true }).map(({ path }) => path);
+  return new Set([...ofProxies, ...Object.keys(ofOthers)].map((path) => `/debug/${path}`));
 }

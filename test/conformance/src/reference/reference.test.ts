@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { classify, classifyReference, referenceFailures } from "./reference.ts";
+import { kinds } from "./kinds.ts";
+import { classify, classifyReference, referenceFailures, titles } from "./reference.ts";
 
 test("each name has one class; entries that do not hold are named", () => {
   const names = ["A", "B", "C", "D"];
@@ -8,6 +10,16 @@ test("each name has one class; entries that do not hold are named", () => {
   assert.deepEqual(found, {
     ...{ honoured: ["A", "B"], notApplicable: ["B", "C"], missing: [], unclassified: ["D"], wrong: ["B", "GONE"] },
   });
+});
+
+test("docs/migrating.md has the counts", async () => {
+  const page = readFileSync(new URL("../../../../docs/migrating.md", import.meta.url), "utf8");
+  const reference = await classifyReference("/nowhere");
+  for (const kind of kinds) {
+    const { honoured, notApplicable, missing } = reference[kind];
+    const row = `| ${titles[kind]} | ${honoured.length} | ${notApplicable.length} | ${missing.length} |`;
+    assert.ok(page.includes(row), row);
+  }
 });
 
 test("every name of istiod is classified by what the code honours, and the floors hold", async () => {

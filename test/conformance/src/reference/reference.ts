@@ -53,7 +53,7 @@ export function classify(
   };
 }
 
-const titles: NamesByKind<string> = {
+export const titles: NamesByKind<string> = {
   environment: "environment variables",
   flags: "flags",
   pages: "debug pages",

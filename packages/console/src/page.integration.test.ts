@@ -185,6 +185,53 @@ describe("the page", { skip: skipWithoutChromium }, () => {
     assert.deepEqual(faults, []);
   });
 
+  it("suggests fields and values by keys alone: a screen reader is given the list, and it fits a telephone", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    const scripts: string[] = [];
+    page.on("request", (request) => scripts.push(new URL(request.url()).pathname));
+    await signIn(page, `${server.url}/objects/VirtualService/shop/checkout?tab=edit`, token);
+    const field = page.getByLabel("Manifest");
+    await field.waitFor();
+    const isLoaded = () => scripts.some((path) => path.includes("completer"));
+    assert.equal(isLoaded(), false);
+    await field.focus();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("  load");
+    const list = page.getByRole("listbox", { name: "Suggestions" });
+    await list.getByRole("option", { name: "loadBalancer" }).waitFor();
+    assert.equal(isLoaded(), true);
+    await page.getByText("simple or consistentHash, not both.").waitFor();
+    assert.deepEqual(await problemsInBothSchemes(page), []);
+    await page.setViewportSize({ width: 390, height: 800 });
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390);
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("s");
+    await list.getByRole("option", { name: "simple" }).waitFor();
+    await page.keyboard.press("Tab");
+    const random = list.getByRole("option", { name: "RANDOM" });
+    await random.waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await random.getAttribute("aria-selected"), "true");
+    assert.equal(await field.getAttribute("aria-activedescendant"), await random.getAttribute("id"));
+    await page.keyboard.press("Enter");
+    assert.match(await field.inputValue(), /\n {2}loadBalancer:\n {4}simple: RANDOM$/);
+    await page.keyboard.press("Control+Space");
+    assert.equal(await list.count(), 0, "the only value that fits is there already");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("  t");
+    await list.waitFor();
+    await page.keyboard.press("Escape");
+    await list.waitFor({ state: "detached" });
+    assert.equal(await page.evaluate("document.activeElement.tagName"), "TEXTAREA", "Escape closes the list alone");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.evaluate("document.activeElement.tagName"), "BODY");
+    assert.deepEqual(faults, []);
+  });
+
   it("offers nothing to write to those who may only read", async () => {
     const { browser, mesh } = parts();
     await using server = await serveSample({ page: await builtPage(), mesh, token, mayWrite: false });

@@ -191,6 +191,54 @@ describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, 
     assert.deepEqual(faults, []);
   });
 
+  it("writes an object by suggestions from the schema of its kind, with validation's answer at its line", async () => {
+    const { browser, url, token } = started;
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    await signIn(page, `${url}/objects/new?kind=DestinationRule`, token);
+    const field = page.getByLabel("Manifest");
+    await field.focus();
+    const option = (name: string) => page.getByRole("option", { name });
+    const accept = async (name: string): Promise<void> => {
+      await option(name).first().waitFor();
+      await page.keyboard.press("Enter");
+    };
+    // The name is left to be typed.
+    await field.evaluate((area) => {
+      const text = area as unknown as { value: string; setSelectionRange(from: number, to: number): void };
+      const at = text.value.indexOf("name: ") + "name: ".length;
+      text.setSelectionRange(at, at);
+    });
+    await page.keyboard.type("suggested");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("  ho");
+    await accept("host");
+    await page.keyboard.type("web.example");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("  traf");
+    await accept("trafficPolicy");
+    await page.keyboard.type("loadB");
+    await accept("loadBalancer");
+    await page.keyboard.type("sim");
+    await accept("simple");
+    await option("LEAST_REQUEST").waitFor();
+    await page.screenshot({ path: join(screenshots, "editor-suggestions-light.png") });
+    await page.keyboard.type("x");
+    await page.locator(".annotation").waitFor();
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("RAN");
+    await accept("RANDOM");
+    await page.getByText("Valid. Apply would change").waitFor();
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByText("Applied.").waitFor();
+    assert.match(
+      flotilla("get", "DestinationRule", "suggested", "--namespace", "default", "-o", "yaml"),
+      /simple: RANDOM/,
+    );
+    flotilla("delete", "DestinationRule", "suggested", "--namespace", "default");
+    assert.deepEqual(faults, []);
+  });
+
   it("blames an object that a real Envoy rejects, and clears it when it is gone", async () => {
     const { browser, url, token } = started;
     await using window = await openPage(browser);

@@ -8,6 +8,7 @@ import {
   sampleObject,
   sampleProxyDiff,
   sampleResource,
+  sampleSchema,
   sampleSettings,
 } from "./sample-details.ts";
 import { type SampleMesh, sampleOverview, sampleProxy, sampleResources } from "./sample-mesh.ts";
@@ -91,6 +92,7 @@ const answers: readonly (readonly [call: string, answer: Answering])[] = [
       })),
     }),
   ],
+  ["GET kinds/{}/schema", ({ names: [kind = ""] }) => sampleSchema(kind)],
   ["GET certificates", () => sampleCertificates()],
   ["GET settings", () => sampleSettings()],
   ["PUT settings/{}/{}/levels", () => null],

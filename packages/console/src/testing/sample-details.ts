@@ -3,6 +3,7 @@ import type {
   Certificates,
   ChangedObject,
   Comparison,
+  KindSchema,
   Neighbourhood,
   ObjectDetail,
   ObjectHistory,
@@ -63,6 +64,25 @@ export function sampleObject(mesh: SampleMesh, object: string): ObjectDetail | u
       proxies.slice(0, 5).map((proxy) => ({ proxy, message, at: lastAt })),
     ),
   };
+}
+
+/** The schema of a kind, cut down to what tests of the editor write. */
+export function sampleSchema(kind: string): KindSchema {
+  const destination = { type: "object", required: ["host"], properties: { host: { type: "string" } } };
+  const route = { type: "array", items: { type: "object", properties: { destination, weight: { type: "integer" } } } };
+  const http = { type: "array", items: { type: "object", properties: { route, timeout: { type: "string" } } } };
+  const loadBalancer = {
+    ...{ type: "object", description: "simple or consistentHash, not both." },
+    properties: { simple: { type: "string", enum: ["ROUND_ROBIN", "LEAST_REQUEST", "RANDOM"] } },
+  };
+  const properties = {
+    hosts: { type: "array", items: { type: "string" } },
+    http,
+    loadBalancer,
+    tls: { type: "array" },
+  };
+  const apiVersion = "networking.istio.io/v1";
+  return { kind, apiVersion, schema: { properties: { spec: { type: "object", properties } } } };
 }
 
 /** Differences between two generations. */

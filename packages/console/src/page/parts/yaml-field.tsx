@@ -1,6 +1,6 @@
-/** A field for YAML: as high as its text, with line numbers, and what is wrong beside its line. */
+/** A field for YAML: as high as its text, with line numbers, suggestions from the kind's schema, and what is wrong beside its line. */
 import type { VNode } from "preact";
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Cause } from "../../contract/index.ts";
 import { causesByLine } from "../state/draft.ts";
 
@@ -16,6 +16,11 @@ const fewestLines = 14;
 /** Tab indents by two spaces; Escape leaves the field, so that keys can go on. */
 export function YamlField({ label, text, causes, onEdit }: YamlFieldProps): VNode {
   const field = useRef<HTMLTextAreaElement>(null);
+  const [Completer, setCompleter] = useState<typeof import("./completer.tsx").Completer | undefined>();
+  const onFocus = async (): Promise<void> => {
+    const loaded = await import("./completer.tsx");
+    setCompleter(() => loaded.Completer);
+  };
   const lines = Math.max(fewestLines, text.split("\n").length + 1);
   const wrong = causesByLine(text, causes);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -46,7 +51,9 @@ export function YamlField({ label, text, causes, onEdit }: YamlFieldProps): VNod
           autocomplete="off"
           onInput={({ currentTarget }) => onEdit(currentTarget.value)}
           onKeyDown={onKeyDown}
+          onFocus={() => void onFocus()}
         />
+        {Completer !== undefined && field.current !== null && <Completer area={field.current} onEdit={onEdit} />}
         {[...wrong].map(([line, some]) => (
           <span key={line} class="annotation" style={{ top: `calc(${line - 1} * var(--line-height) + 6px)` }}>
             {some.map(({ message }) => message).join("; ")}

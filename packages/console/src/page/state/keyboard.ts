@@ -45,5 +45,6 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ["k, ↑", "Previous row"],
   ["Enter", "Open the row"],
   ["Esc", "Leave the field; then back to the list"],
+  ["Ctrl+Space", "Suggestions in the editor; ↑ and ↓ choose, Enter or Tab accepts"],
   ["?", "This help"],
 ];

@@ -49,6 +49,12 @@ const cases = [
 describe("a list", () => {
   for (const { name, query, expected } of cases) it(name, () => assert.equal(shown(query), expected));
 
+  it("has more rows in a page where its shape allows them", () => {
+    const page = listPage(rows, { ...shape, maxLimit: 1_000 }, new URLSearchParams("limit=1000"));
+    assert.ok(!("problem" in page));
+    assert.deepEqual([page.limit, page.rows.length], [1_000, 3]);
+  });
+
   it("counts values among the rows that match the search, whatever the filters", () => {
     const page = listPage(rows, shape, new URLSearchParams("search=shop&type=router"));
     assert.ok(!("problem" in page));

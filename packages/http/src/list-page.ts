@@ -12,6 +12,8 @@ export interface ListShape<Row, Facet extends string = string> {
   readonly sort: string;
   /** Parameters of the query that are no filters of the list. */
   readonly others?: readonly string[];
+  /** Rows of a page at most; 200 if absent. */
+  readonly maxLimit?: number;
 }
 
 /** A part of a list. */
@@ -32,8 +34,7 @@ export interface ListProblem {
 }
 
 const defaultLimit = 50;
-/** Rows of a page at most. */
-const maxLimit = 200;
+const defaultMaxLimit = 200;
 const maxFacets = 100;
 const maxWords = 10;
 
@@ -77,6 +78,7 @@ function parseQuery<Row>(shape: ListShape<Row>, query: URLSearchParams): Wanted<
   if (column === undefined) return { problem: `sort is none of ${Object.keys(shape.columns).join(", ")}` };
   const offset = numberIn(query, "offset", 0);
   const limit = numberIn(query, "limit", defaultLimit);
+  const { maxLimit = defaultMaxLimit } = shape;
   if (offset === undefined) return { problem: "offset is no number" };
   if (limit === undefined || limit > maxLimit) return { problem: `limit is no number up to ${maxLimit}` };
   const filters = [...facets].flatMap(([name, of]) => {

@@ -128,8 +128,17 @@ export interface Condition {
 /** `GET …/history`: the latest first, with what each generation changed in it. */
 export type ObjectHistory = Page<GenerationRow & { readonly change?: ChangedObject }>;
 
-/** `GET …/resources`: resources made from an object; sorted by proxy, type, name. */
-export type MadeResourcePage = Page<{ readonly proxy: string; readonly type: string; readonly name: string }>;
+/** `GET …/resources`: resources made from an object, on every replica; sorted by `proxy`, `type`, `name`. */
+export interface MadeResourcePage extends Page<MadeResource> {
+  /** False: a replica ended its search after half a second, or after 1,000 resources, and more may exist. */
+  readonly isComplete: boolean;
+}
+
+export interface MadeResource {
+  readonly proxy: string;
+  readonly type: string;
+  readonly name: string;
+}
 
 /** `POST /api/v1/objects/apply`; 422 `invalid` with causes when validation refuses any object, and nothing is written. */
 export interface ApplyRequest {

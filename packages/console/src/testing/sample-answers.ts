@@ -75,12 +75,14 @@ const answers: readonly (readonly [call: string, answer: Answering])[] = [
   ["GET objects/{}/{}/{}/history", ({ mesh, names }) => sampleHistory(mesh, names.join("/"))],
   [
     "GET objects/{}/{}/{}/resources",
-    ({ mesh, query }) =>
-      pageOf(
+    ({ mesh, query }) => ({
+      ...pageOf(
         mesh.proxies.slice(0, 120).map(({ proxy }) => ({ proxy, type: "rds", name: "8080" })),
         query,
         { facets: [], textOf: ({ proxy }) => proxy },
       ),
+      isComplete: true,
+    }),
   ],
   ["POST objects/apply", applyAnswer],
   ["DELETE objects/{}/{}/{}", () => ({ result: "deleted" })],

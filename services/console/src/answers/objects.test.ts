@@ -32,16 +32,13 @@ describe("lists of objects", () => {
     const page = { rows: [], total: 0 };
     const { handlers, asked } = handlersOf({
       "config-controller /debug/object_rows": page,
-      "xds-server /debug/made_from": page,
       "config-controller /debug/generations": page,
     });
     const path = "GET /api/v1/objects/{kind}/{namespace}/{name}" as const;
     assert.deepEqual(await handlers["GET /api/v1/objects"](requestOf("state=live")), { ...page, away: [] });
-    assert.deepEqual(await handlers[`${path}/resources`](requestOf("limit=1", { params })), { ...page, away: [] });
     await handlers[`${path}/history`](requestOf("", { params: { ...params, namespace: "-" } }));
     assert.deepEqual(asked, [
       "config-controller /debug/object_rows?state=live by T",
-      "xds-server /debug/made_from?limit=1&object=VirtualService%2Fshop%2Fweb by T",
       "config-controller /debug/generations?limit=20&object=VirtualService%2F%2Fweb by T",
     ]);
   });

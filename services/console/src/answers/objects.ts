@@ -10,6 +10,7 @@ import { expectAnswer, type Services } from "../upstream/services.ts";
 import { applyObjects, deleteObject } from "./apply.ts";
 import { objectHistory } from "./changes.ts";
 import { listOf } from "./lists.ts";
+import { madeFrom } from "./made-from.ts";
 
 type ObjectPath = "/api/v1/objects/{kind}/{namespace}/{name}";
 type ObjectHandlers = Pick<
@@ -32,11 +33,7 @@ export function objectHandlers(services: Services, api: Api): ObjectHandlers {
     "GET /api/v1/objects/{kind}/{namespace}/{name}/history": (request) =>
       objectHistory(services, request, objectIn(request)),
     "GET /api/v1/objects/{kind}/{namespace}/{name}/resources": (request) =>
-      listOf(
-        services,
-        { service: "xds-server", path: "/debug/made_from", given: { object: objectIn(request) } },
-        request,
-      ),
+      madeFrom(services, request, objectIn(request)),
     "DELETE /api/v1/objects/{kind}/{namespace}/{name}": (request) => deleteObject(api, request, nameIn(request)),
     "POST /api/v1/objects/apply": (request) => applyObjects(api, request),
     "GET /api/v1/kinds": () => ({ kinds: shownKinds() }),

@@ -104,7 +104,7 @@ describe("the feed of events", () => {
     const { feed, listen, asked } = aFeed({});
     const { got } = listen(session("bob", "shop"));
     await feed.poll(0);
-    assert.deepEqual([asked, got.map(({ event }) => "generation" in event.data)], [[], [false]]);
+    assert.deepEqual([asked, got.map(({ event }) => "generation" in event.data)], [["/debug/fleet by bob"], [false]]);
   });
 
   it("asks with the next token where one is refused, once each, and not without an answer", async () => {

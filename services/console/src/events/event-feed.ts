@@ -1,18 +1,21 @@
 /**
  * The events of the control plane, from one poll for all callers: config-controller is polled while anybody listens, with the token of a
- * caller who listens and sees the whole mesh. Each caller gets the events that it may see. xds-server is not polled at all: its replicas
- * report to config-controller.
+ * caller who listens and sees the whole mesh. Each caller gets the events that it may see. xds-server is not polled for them: its replicas
+ * report to config-controller. For callers of one namespace alone it is (namespace-fleets.ts).
  */
 import { delay, Wakeup } from "@flotilla/runtime";
 import type { Session } from "../session/sessions.ts";
 import type { Services } from "../upstream/services.ts";
 import type { ReplicaWatch } from "../watch/replica-watch.ts";
+import { NamespaceFleets } from "./namespace-fleets.ts";
 import { type ConsoleEvent, eventsBetween, type Recent, within } from "./recent.ts";
 
 /** An event with its number; numbers begin anew with the console. */
 export interface NumberedEvent {
   readonly id: number;
   readonly event: ConsoleEvent;
+  /** Only for callers who see this namespace and no more. */
+  readonly namespace?: string;
 }
 
 export interface Listener {
@@ -37,6 +40,7 @@ export class EventFeed {
   /** Those who have not got their `hello`, with the last event that they had: it comes after a first look, so that they miss nothing. */
   readonly #new = new Map<Listener, number | undefined>();
   readonly #wakeup = new Wakeup();
+  readonly #fleets: NamespaceFleets;
   #kept: readonly NumberedEvent[] = [];
   #lastId = Date.now();
   #recent: Recent | undefined;
@@ -45,6 +49,7 @@ export class EventFeed {
 
   constructor(options: EventFeedOptions) {
     this.#options = options;
+    this.#fleets = new NamespaceFleets(options.services);
   }
 
   get listeners(): number {
@@ -95,7 +100,9 @@ export class EventFeed {
 
   /** Asks once, and publishes what is different. */
   async poll(nowMs: number): Promise<void> {
-    const now = await this.#ask();
+    const sessions = [...this.#listeners].map(({ session }) => session);
+    const [now, fleets] = await Promise.all([this.#ask(), this.#fleets.poll(sessions, nowMs)]);
+    for (const { namespace, data } of fleets) this.#publish({ type: "fleet", data }, namespace);
     const before = this.#recent;
     this.#recent = now ?? before;
     this.#greet();
@@ -122,8 +129,8 @@ export class EventFeed {
     return undefined;
   }
 
-  #publish(event: ConsoleEvent): void {
-    const numbered = { id: ++this.#lastId, event };
+  #publish(event: ConsoleEvent, namespace?: string): void {
+    const numbered = { id: ++this.#lastId, event, ...(namespace !== undefined && { namespace }) };
     this.#kept = [...this.#kept, numbered].slice(-keptEvents);
     this.#options.onEvent(event);
     for (const listener of this.#listeners) if (!this.#new.has(listener)) give(listener, numbered);
@@ -144,7 +151,9 @@ export class EventFeed {
   }
 }
 
-function give({ session, take }: Listener, { id, event }: NumberedEvent): void {
-  const own = within(session.caller.onlyNamespace, event);
+function give({ session: { caller }, take }: Listener, { id, event, namespace }: NumberedEvent): void {
+  const isOfNamespace = namespace !== undefined;
+  if (isOfNamespace && namespace !== caller.onlyNamespace) return;
+  const own = isOfNamespace ? event : within(caller.onlyNamespace, event);
   if (own !== undefined) take({ id, event: own });
 }

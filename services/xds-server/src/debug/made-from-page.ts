@@ -13,6 +13,12 @@ interface MadeResource {
   readonly name: string;
 }
 
+/** Pushes go on meanwhile. */
+const sliceMs = 5;
+/** Looking at every resource of every proxy of a large fleet would take minutes. */
+const maxLookMs = 500;
+const maxFound = 1_000;
+
 const shape: ListShape<MadeResource> = {
   columns: {
     proxy: ({ proxy, type, name }) => `${proxy} ${type} ${name}`,
@@ -23,13 +29,9 @@ const shape: ListShape<MadeResource> = {
   text: ({ proxy, type, name }) => `${proxy} ${type} ${name}`,
   sort: "proxy",
   others: ["object"],
+  // The console joins the lists of all replicas.
+  maxLimit: maxFound,
 };
-
-/** Pushes go on meanwhile. */
-const sliceMs = 5;
-/** Looking at every resource of every proxy of a large fleet would take minutes. */
-const maxLookMs = 500;
-const maxFound = 1_000;
 
 export function madeFromPage(core: Core, streams: () => readonly StreamRecord[]): DebugPage {
   return {

@@ -93,6 +93,7 @@ export function ObjectResources({ names }: { readonly names: PathNames }): VNode
               ]}
             />
             <Pager page={page} what="resources" one="resource" />
+            {!page.isComplete && <p class="muted">The search was cut short: more resources may be made from it.</p>}
           </>
         )}
       </Answered>

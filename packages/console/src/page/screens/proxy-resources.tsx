@@ -64,7 +64,7 @@ function ResourceTable({ proxy, type }: { readonly proxy: string; readonly type:
   const shown = useAnswer("GET /api/v1/proxies/{proxy}/resources", {
     names: { proxy },
     query: { ...request, type },
-    topics: ["generation"],
+    topics: ["generation", "fleet"],
   });
   return (
     <>

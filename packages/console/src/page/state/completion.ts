@@ -80,7 +80,7 @@ function kindNames(kinds: readonly KindRow[], apiVersion: string | undefined): r
   return [...new Set(ofGroup.map(({ kind }) => kind))];
 }
 
-/** What every object has. */
+/** Fields of every object. */
 function anyKind(kinds: readonly KindRow[]): FieldSchema {
   return {
     required: ["apiVersion", "kind", "metadata"],
@@ -115,7 +115,7 @@ function fieldsOf(schema: FieldSchema, { present, column }: YamlPlace, dash: str
     .toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired));
 }
 
-/** What stands after the colon of a new field: the line below it for a mapping or a list. */
+/** Text after the colon of a new field: a line below it for a mapping or a list. */
 function following({ type, properties, items, additionalProperties }: FieldSchema, column: number): string {
   const below = `\n${" ".repeat(column + 2)}`;
   if (items !== undefined) return `${below}- `;

@@ -15,7 +15,7 @@ export interface YamlPlace {
   readonly isInItem: boolean;
   /** Fields that are there already, beside the caret. */
   readonly present: ReadonlySet<string>;
-  /** What is typed so far, and the offset at which it begins. */
+  /** Typed so far; `from` is the offset at which it begins. */
   readonly word: string;
   readonly from: number;
   /** Column of a field that is written here. */

@@ -163,7 +163,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)src/gen/" },
+    // Chunks of the built page import each other.
+    exclude: { path: "(^|/)src/gen/|^packages/console/dist/" },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"], extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json"] },
   },

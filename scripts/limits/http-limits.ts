@@ -177,4 +177,18 @@ export const httpLimits: readonly Limit[] = [
       ],
     ],
   },
+  {
+    resource: "statistics of an Envoy in the console",
+    bounds: [
+      inFile("services/console/src/stats/proxy-stats.ts", "defaultMaxBytes", "bytes"),
+      inFile("services/console/src/stats/proxy-stats.ts", "defaultMaxAtOnce", "proxies at a time"),
+      ofConsole("CONSOLE_UPSTREAM_TIMEOUT"),
+    ],
+    effect: "413, 429 and 503 for the request; redirects are not followed",
+    tests: [
+      ["services/console/src/stats/proxy-stats.test.ts", "more than the bound"],
+      ["services/console/src/stats/proxy-stats.test.ts", "are read of a bounded number of proxies at a time"],
+      ["services/console/src/stats/proxy-stats.test.ts", "nothing in time"],
+    ],
+  },
 ];

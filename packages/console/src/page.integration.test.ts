@@ -28,6 +28,7 @@ const screens: readonly { readonly path: string; readonly shows: string }[] = [
   { path: `/proxies/${proxyName(1)}?tab=receipts`, shows: "Acknowledged generation" },
   { path: `/proxies/${proxyName(1)}?tab=compare`, shows: "weightedClusters" },
   { path: `/proxies/${proxyName(1)}?tab=facts`, shows: "INTERCEPTION_MODE" },
+  { path: `/proxies/${proxyName(1)}?tab=stats&q=upstream_rq_total`, shows: "1–50 of 300 statistics" },
   { path: "/objects", shows: "1–50 of 1,500 objects" },
   { path: "/objects/VirtualService/shop/checkout", shows: "in effect on 4 of 12 proxies" },
   { path: "/objects/VirtualService/shop/checkout?tab=history", shows: "weight: 90" },

@@ -9,6 +9,7 @@ export {
   serverTlsParameters,
   type TlsPolicy,
 } from "@flotilla/http";
+export { readAdminAddress, recordAdminAddress } from "./admin-records.ts";
 export { BoundedQueue } from "./bounded-queue.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";

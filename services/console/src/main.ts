@@ -28,6 +28,8 @@ import { cookieName } from "./session/cookie.ts";
 import { Sessions } from "./session/sessions.ts";
 import { callerOfToken } from "./session/sign-in.ts";
 import { type ConsoleService, readSettings, settings as table } from "./settings.ts";
+import { adminAddresses } from "./stats/admin-address.ts";
+import { createStatsReader } from "./stats/proxy-stats.ts";
 import { createApi } from "./upstream/api.ts";
 import { addressesOf, createServices } from "./upstream/services.ts";
 import { MetricWatch } from "./watch/metric-watch.ts";
@@ -64,9 +66,11 @@ async function run(service: ConsoleService, onReady: MainOptions["onReady"]): Pr
   const feed = new EventFeed({ services, replicas, onEvent: ({ type }) => metrics.events.add(1, { type }) });
   const events = new EventStreams({ feed, maxStreams: settings.maxStreams, stop });
   const metrics = declareMetrics(service.metrics, { sessions: () => sessions.size, streams: () => events.count });
+  const { proxyAdmin: given, proxyStatsPort: statsPort } = settings;
+  const admin = adminAddresses({ given, statsPort, workDir });
   const endpoints = new EndpointTable({
     "GET /api/v1/overview": overviewHandler({ services, replicas, metrics: measured }),
-    ...proxyHandlers(services),
+    ...proxyHandlers({ services, admin, stats: createStatsReader({ timeoutMs }) }),
     ...changeHandlers(services),
     ...objectHandlers(services, api),
     ...operationHandlers({ services, metrics: measured, own: () => ownSettings(service) }),

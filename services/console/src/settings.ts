@@ -83,6 +83,17 @@ export const settings = {
   xdsServerPages: pages("CONSOLE_XDS_SERVER", "xds-server", defaultPorts.xdsServer.health),
   caPages: pages("CONSOLE_CA", "ca", defaultPorts.ca.health),
   webhookPages: pages("CONSOLE_WEBHOOK", "webhook", defaultPorts.webhook.health),
+  proxyAdmin: list({
+    env: "CONSOLE_PROXY_ADMIN",
+    default: [],
+    sentence: "Addresses of Envoy's admin interfaces, whose statistics are shown, as NAME.NAMESPACE=HOST:PORT.",
+  }),
+  proxyStatsPort: port({
+    env: "CONSOLE_PROXY_STATS_PORT",
+    default: undefined,
+    sentence:
+      "Port of the Prometheus statistics of every proxy, such as 15090 in pods, asked at the address that a proxy connects from; none if not set.",
+  }),
   apiUrl: text({
     env: "CONSOLE_API",
     default: undefined,

@@ -17,6 +17,7 @@ import {
   skipWithoutChromium,
 } from "@flotilla/console/testing";
 import { envoyBootstrap, startEnvoy } from "@flotilla/dataplane";
+import { recordAdminAddress } from "@flotilla/runtime";
 import { findServer } from "@flotilla/servers";
 import { type Launched, launch, program, root } from "./local/flotilla.ts";
 
@@ -75,6 +76,7 @@ const screens: readonly { readonly name: string; readonly path: string; readonly
     shows: "Acknowledged with",
   },
   { name: "receipts", path: "/proxies/envoy.shop?tab=receipts", shows: "Acknowledged generation" },
+  { name: "stats", path: "/proxies/envoy.shop?tab=stats&q=server_uptime", shows: "server_uptime" },
   { name: "objects", path: "/objects", shows: "VirtualService/shop/web" },
   { name: "object", path: "/objects/DestinationRule/shop/web", shows: "maxConnections: 100" },
   { name: "history", path: "/objects/DestinationRule/shop/web?tab=history", shows: "istio-system/flotilla-admin" },
@@ -136,7 +138,10 @@ describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, 
     // Clusters are enough, and ports of listeners may be taken on this host.
     delete bootstrap.dynamic_resources?.lds_config;
     const binary = await findServer("envoy", { env: process.env });
-    owned.use(await startEnvoy({ binary, directory: plane.workDir, name: "envoy", bootstrap: bootstrap as never }));
+    const options = { binary, directory: plane.workDir, name: "envoy", bootstrap: bootstrap as never };
+    const { adminUrl } = owned.use(await startEnvoy(options));
+    const record = { workDir: plane.workDir, proxy: "envoy.shop" };
+    owned.use(await recordAdminAddress(record, new URL(adminUrl).host));
   });
   after(() => owned.disposeAsync());
 

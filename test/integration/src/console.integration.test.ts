@@ -175,6 +175,12 @@ describe("the console", { timeout: 300_000 }, () => {
         assert.equal((await reader.get(`/api/v1/proxies?${query}`)).status, 400, query);
     });
 
+    it("has no statistics of a proxy whose admin interface is not known", async () => {
+      const { status, body } = await reader.get("/api/v1/proxies/web.shop/stats");
+      assert.deepEqual([status, body.error.code], [404, "not-found"]);
+      assert.equal((await reader.get("/api/v1/proxies/web.shop")).body.hasStats, false);
+    });
+
     it("shows no value of a Secret anywhere", async () => {
       const paths = [
         ...listedEndpoints.map(({ path }) => path),
@@ -246,6 +252,26 @@ describe("the console", { timeout: 300_000 }, () => {
       assert.deepEqual([messages >= 2, bytes > 0, lastAckMs > 0, waiting, rejections], [true, true, true, 0, 0]);
       const { live, concerned } = (await reader.get("/api/v1/objects/VirtualService/shop/web")).body;
       assert.deepEqual([live, concerned], [2, 2]);
+    });
+
+    it("a caller of a namespace gets an event when its proxies are sent something, and none of other objects", async () => {
+      const [owner, stranger] = [new ConsoleClient(writer.url), new ConsoleClient(writer.url)];
+      await owner.signIn(await tokenFor("shop/till"));
+      await stranger.signIn(await tokenFor("bank/till"));
+      await using seen = collectEvents(owner);
+      await using unseen = collectEvents(stranger);
+      const fleetEvents = ({ events }: typeof seen) =>
+        events.flatMap(({ type, data }) => (type === "fleet" ? [data] : []));
+      // The first look at a namespace is no news: another change follows until one is.
+      let seconds = 10;
+      const isNews = async () => {
+        await apply(writer, timeout(`${seconds++}s`));
+        return fleetEvents(seen).length > 0;
+      };
+      await until(isNews, { ...soon("an event of its proxies"), everyMs: 1_000 });
+      const [{ total, byState }] = fleetEvents(seen);
+      assert.deepEqual([total, byState.synced + byState.sending, byState.rejected], [2, 2, 0]);
+      assert.deepEqual([unseen.events.map(({ type }) => type), fleetEvents(unseen)], [["hello"], []]);
     });
 
     it("a log level is changed while the service runs", async () => {

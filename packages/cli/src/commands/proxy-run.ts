@@ -1,6 +1,6 @@
 /** `flotilla proxy run`: a stock Envoy, or pilot-agent with one, started in the mesh and kept running until it is stopped. */
 import { join } from "node:path";
-import { createLogger } from "@flotilla/runtime";
+import { createLogger, recordAdminAddress } from "@flotilla/runtime";
 import { findServer, freePort } from "@flotilla/servers";
 import type { proxyRun as definition } from "../definitions/proxy.ts";
 import { CliError } from "../errors.ts";
@@ -41,6 +41,10 @@ export const proxyRun: RunCommand<typeof definition> = async (invocation) => {
   });
   const onEvent = (event: Parameters<typeof eventText>[0]) => terminal.print(eventText(event));
   const proxy = owned.use(new Supervised({ name: `${name}.${namespace}`, first: await start(), start, onEvent }));
+  // The console shows its statistics.
+  owned.use(
+    await recordAdminAddress({ workDir: plan.workDir, proxy: `${name}.${namespace}` }, `127.0.0.1:${adminPort}`),
+  );
   terminal.print(
     `${options.for} ${name}.${namespace}: pid ${proxy.run?.pid}, admin page http://127.0.0.1:${adminPort}, log ${logFile}`,
   );

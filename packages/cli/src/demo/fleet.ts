@@ -14,6 +14,7 @@ import {
   startEnvoy,
   type WorkloadCertificate,
 } from "@flotilla/dataplane";
+import { recordAdminAddress } from "@flotilla/runtime";
 import type { Layout } from "../layout.ts";
 import { paths } from "../layout.ts";
 import { clientProxy, type ProxyAddress } from "./requests.ts";
@@ -80,7 +81,10 @@ export async function startProxy(
   const bootstrap = envoyBootstrap({ node, delta, secretSocket, adminPort: 0, ...(await discovery(node, layout)) });
   const directory = join(layout.workDir, "envoy");
   const groupId = node.interception === "REDIRECT" ? { groupId: proxyGroupId } : {};
-  return owned.use(await startEnvoy({ binary, directory, name: node.name, bootstrap, ...groupId }));
+  const envoy = owned.use(await startEnvoy({ binary, directory, name: node.name, bootstrap, ...groupId }));
+  const record = { workDir: layout.workDir, proxy: `${node.name}.${node.namespace}` };
+  owned.use(await recordAdminAddress(record, new URL(envoy.adminUrl).host));
+  return envoy;
 }
 
 /** Plain text, but for gateways: Secrets are sent to proven callers alone. */

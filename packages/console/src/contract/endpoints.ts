@@ -69,7 +69,7 @@ export interface Endpoints {
   >;
   readonly "GET /api/v1/proxies/{proxy}/diff": Endpoint<ProxyDiff, ProxyDiffQuery>;
   readonly "GET /api/v1/proxies/{proxy}/config-dump": Endpoint<unknown>;
-  readonly "GET /api/v1/proxies/{proxy}/stats": Endpoint<ProxyStats>;
+  readonly "GET /api/v1/proxies/{proxy}/stats": Endpoint<ProxyStats, PageQuery>;
   readonly "GET /api/v1/rejections": Endpoint<RejectionPage, RejectionsQuery>;
   readonly "GET /api/v1/changes": Endpoint<ChangePage, ChangesQuery>;
   readonly "GET /api/v1/changes/compare": Endpoint<Comparison, CompareQuery>;

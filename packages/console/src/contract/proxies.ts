@@ -1,5 +1,5 @@
 /** Proxies of the whole fleet, one of them, and what they reject. */
-import type { Difference, FacetedPage, ObjectName, Page, PageQuery, Partially } from "./common.ts";
+import type { Difference, FacetedPage, ObjectName, Page, PageQuery } from "./common.ts";
 
 /** `cds`, `lds`, `rds`, `srds`, `eds`, `sds`, `ecds`, `nds`, `pcds`, and of ambient `wds`, `wads`; a type URL for another one. */
 export type ShortType = string;
@@ -172,7 +172,14 @@ export interface RejectionGroup {
   readonly generation: number;
 }
 
-/** `GET /api/v1/proxies/{proxy}/stats`: of Envoy's admin interface; 404 where its address is not known. */
-export interface ProxyStats extends Partially {
-  readonly rows: readonly { readonly name: string; readonly value: string }[];
+/**
+ * `GET /api/v1/proxies/{proxy}/stats`: statistics of its Envoy that are in use, as Prometheus reads them, without `envoy_`; of histograms the sum and the
+ * count. Sorted by `name`, `value`. 404 where the address of its admin interface is not known.
+ */
+export type ProxyStats = Page<StatRow>;
+
+export interface StatRow {
+  /** With labels: `cluster_upstream_rq_total{cluster_name="outbound|80||web.example"}`. */
+  readonly name: string;
+  readonly value: number;
 }

@@ -10,6 +10,7 @@ import {
   sampleResource,
   sampleSchema,
   sampleSettings,
+  sampleStats,
 } from "./sample-details.ts";
 import { type SampleMesh, sampleOverview, sampleProxy, sampleResources } from "./sample-mesh.ts";
 import { pageOf } from "./sample-pages.ts";
@@ -49,6 +50,10 @@ const answers: readonly (readonly [call: string, answer: Answering])[] = [
   ["GET proxies/{}/resource", ({ query }) => sampleResource(query.get("type") ?? "", query.get("name") ?? "")],
   ["GET proxies/{}/diff", () => sampleProxyDiff()],
   ["GET proxies/{}/config-dump", ({ mesh, names: [proxy = ""] }) => sampleProxy(mesh, proxy)],
+  [
+    "GET proxies/{}/stats",
+    ({ mesh, query }) => pageOf(sampleStats(mesh), query, { facets: [], textOf: ({ name }) => name }),
+  ],
   [
     "GET rejections",
     ({ mesh, query }) =>

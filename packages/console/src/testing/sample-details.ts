@@ -10,6 +10,7 @@ import type {
   ProxyDiff,
   ResourceDetail,
   Settings,
+  StatRow,
 } from "../contract/index.ts";
 import { ago, type SampleMesh } from "./sample-mesh.ts";
 
@@ -239,4 +240,12 @@ export function sampleNeighbours(mesh: SampleMesh, hostname: string, count = 100
       { object: "DestinationRule/shop/web-1", kind: "DestinationRule", summary: "4,096 connections, 2 subsets" },
     ],
   };
+}
+
+/** Statistics of an Envoy with some clusters. */
+export function sampleStats(mesh: SampleMesh): readonly StatRow[] {
+  return mesh.services.slice(0, 300).map(({ hostname }, at) => ({
+    name: `cluster_upstream_rq_total{cluster_name="outbound|8080||${hostname}"}`,
+    value: at * 1_009,
+  }));
 }

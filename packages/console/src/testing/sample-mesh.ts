@@ -245,7 +245,7 @@ export function sampleProxy(mesh: SampleMesh, name: string): ProxyDetail | undef
       { type: "sds", count: 2, bytes: 4_880 },
     ],
     rejections,
-    hasStats: false,
+    hasStats: true,
   };
 }
 

@@ -3,12 +3,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { NoAnswer, requestOf, servicesWith } from "../upstream/answers.fixture.ts";
 import { dumpedResources } from "./config-dump.ts";
-import { proxyHandlers } from "./proxies.ts";
+import { type ProxySources, proxyHandlers } from "./proxies.ts";
 
 const params = { proxy: "web.shop" };
+/** No address of an admin interface is known. */
+const unknownStats: Pick<ProxySources, "admin" | "stats"> = {
+  admin: { of: async () => undefined },
+  stats: { read: () => Promise.reject(new Error("nothing is to be read")) },
+};
 const handlersOf = (pages: Readonly<Record<string, unknown>>) => {
   const { services, asked } = servicesWith(pages);
-  return { handlers: proxyHandlers(services), asked };
+  return { handlers: proxyHandlers({ ...unknownStats, services }), asked };
 };
 
 describe("lists of proxies", () => {
@@ -30,10 +35,6 @@ describe("lists of proxies", () => {
       "xds-server /debug/resources?type=cds&proxyID=web.shop by T",
     ]);
     assert.throws(() => resources(requestOf("type=", { params })), { code: "bad-request", message: "type is missing" });
-    assert.throws(() => handlers["GET /api/v1/proxies/{proxy}/stats"](requestOf("", { params })), {
-      code: "not-found",
-      message: /web\.shop/,
-    });
   });
 });
 
@@ -68,6 +69,61 @@ describe("one proxy", () => {
     ["is of a service that is away", { "xds-server /debug/fleet": new NoAnswer("gone") }, "away"],
   ] as const)
     it(`is refused where it ${name}`, () => assert.rejects(async () => ask(more), { code }));
+});
+
+describe("statistics of a proxy", () => {
+  const described = { peer: "10.0.0.7:4711", metadata: { INSTANCE_IPS: "10.0.0.7" }, labels: {}, resources: [] };
+  const rows = [
+    { name: "b_total", value: 2 },
+    { name: "a_total", value: 3 },
+  ];
+  const ask = (query: string, page: unknown, address: string | undefined = "10.0.0.7:15090") => {
+    const { services } = servicesWith({ "xds-server /debug/proxy": page });
+    const [given, read]: [unknown[], string[]] = [[], []];
+    const handlers = proxyHandlers({
+      services,
+      admin: {
+        of: async (known) => {
+          given.push(known);
+          return address === "" ? undefined : address;
+        },
+      },
+      stats: {
+        read: async (at) => {
+          read.push(at);
+          return rows;
+        },
+      },
+    });
+    return { page: handlers["GET /api/v1/proxies/{proxy}/stats"](requestOf(query, { params })), given, read };
+  };
+
+  it("are those at its address, searched, sorted and cut", async () => {
+    const asked = ask("sort=-value&limit=1", described);
+    assert.deepEqual(await asked.page, {
+      rows: [rows[1]],
+      matching: 2,
+      total: 2,
+      offset: 0,
+      limit: 1,
+      facets: {},
+      away: [],
+    });
+    const { peer, metadata } = described;
+    assert.deepEqual([asked.given, asked.read], [[{ proxy: "web.shop", peer, metadata }], ["10.0.0.7:15090"]]);
+    assert.deepEqual((await ask("search=B_", described).page).rows, [rows[0]]);
+  });
+
+  for (const [name, page, address, code] of [
+    ["no address is known", described, "", "not-found"],
+    ["the proxy is not the caller's", new NoAnswer("not yours", 403), undefined, "forbidden"],
+    ["the proxy is not connected", new NoAnswer("no proxy", 404), undefined, "not-found"],
+  ] as const)
+    it(`are refused, and nothing is read, where ${name}`, async () => {
+      const asked = ask("", page, address);
+      await assert.rejects(async () => asked.page, { code });
+      assert.deepEqual(asked.read, []);
+    });
 });
 
 describe("one resource", () => {
@@ -139,7 +195,9 @@ describe("differences of a proxy", () => {
     const first = async (_: string, { query }: { readonly query: Readonly<Record<string, string>> }) => ({
       ...{ isAnswered: true, replica: "a", value: query["proxyID"] === "web.shop" ? own : theirs },
     });
-    const ask = proxyHandlers({ ...services, first } as never)["GET /api/v1/proxies/{proxy}/diff"];
+    const ask = proxyHandlers({ ...unknownStats, services: { ...services, first } as never })[
+      "GET /api/v1/proxies/{proxy}/diff"
+    ];
     assert.deepEqual((await ask(requestOf("with=api.shop", { params }))).rows, [
       { type: "cds", name: "both", op: "changed", differences: [{ path: "a.b", before: 1, after: 2 }] },
       { type: "cds", name: "mine", op: "added", differences: [] },

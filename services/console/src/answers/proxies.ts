@@ -5,15 +5,19 @@ import type {
   ProxyDiff,
   ProxyPage,
   ProxyRow,
+  ProxyStats,
   RejectionPage,
   ResourceDetail,
   ResourceDifference,
   ResourcePage,
+  StatRow,
 } from "@flotilla/console/contract";
 import type { ListShape } from "@flotilla/http";
 import { type Json, jsonDifferences } from "@flotilla/model";
 import { RequestRefused } from "../errors.ts";
 import { type ApiRequest, type FileAnswer, type Handlers, param, required } from "../serve/endpoint.ts";
+import type { AdminAddresses } from "../stats/admin-address.ts";
+import type { StatsReader } from "../stats/proxy-stats.ts";
 import { expectAnswer, type Services } from "../upstream/services.ts";
 import { dumpedResources, dumpedTypes } from "./config-dump.ts";
 import { cut, listOf } from "./lists.ts";
@@ -30,11 +34,18 @@ type ProxyHandlers = Pick<
   | "GET /api/v1/rejections"
 >;
 
-export function proxyHandlers(services: Services): ProxyHandlers {
+export interface ProxySources {
+  readonly services: Services;
+  readonly admin: AdminAddresses;
+  readonly stats: StatsReader;
+}
+
+export function proxyHandlers(sources: ProxySources): ProxyHandlers {
+  const { services } = sources;
   const xds = "xds-server";
   return {
     "GET /api/v1/proxies": (request) => listOf<ProxyPage>(services, { service: xds, path: "/debug/fleet" }, request),
-    "GET /api/v1/proxies/{proxy}": (request) => oneProxy(services, request),
+    "GET /api/v1/proxies/{proxy}": (request) => oneProxy(sources, request),
     "GET /api/v1/proxies/{proxy}/resources": (request) => {
       required(request.query, "type");
       const given = { proxyID: param(request, "proxy") };
@@ -43,9 +54,7 @@ export function proxyHandlers(services: Services): ProxyHandlers {
     "GET /api/v1/proxies/{proxy}/resource": (request) => oneResource(services, request),
     "GET /api/v1/proxies/{proxy}/diff": (request) => diff(services, request),
     "GET /api/v1/proxies/{proxy}/config-dump": (request) => configDump(services, request),
-    "GET /api/v1/proxies/{proxy}/stats": (request) => {
-      throw new RequestRefused("not-found", `no address of an admin interface of ${param(request, "proxy")} is known`);
-    },
+    "GET /api/v1/proxies/{proxy}/stats": (request) => proxyStats(sources, request),
     "GET /api/v1/rejections": (request) =>
       listOf<RejectionPage>(services, { service: "config-controller", path: "/debug/rejections" }, request),
   };
@@ -53,7 +62,7 @@ export function proxyHandlers(services: Services): ProxyHandlers {
 
 type Described = Pick<ProxyDetail, "labels" | "metadata" | "locality" | "resources">;
 
-async function oneProxy(services: Services, request: ApiRequest): Promise<ProxyDetail> {
+async function oneProxy({ services, admin }: ProxySources, request: ApiRequest): Promise<ProxyDetail> {
   const proxy = param(request, "proxy");
   const { token } = request.session;
   const [described, fleet, rejections] = await Promise.all([
@@ -69,7 +78,29 @@ async function oneProxy(services: Services, request: ApiRequest): Promise<ProxyD
   const row = expectAnswer(fleet).rows.find((one: ProxyRow) => one.proxy === proxy);
   if (row === undefined) throw new RequestRefused("not-found", `no proxy ${proxy} is connected`);
   const own = rejections.isAnswered ? rejections.value.rows.filter(({ proxies }) => proxies.includes(proxy)) : [];
-  return { ...row, labels, metadata, locality, resources, rejections: own, hasStats: false };
+  const hasStats = (await admin.of({ proxy, peer: row.peer, metadata })) !== undefined;
+  return { ...row, labels, metadata, locality, resources, rejections: own, hasStats };
+}
+
+const statShape: ListShape<StatRow> = {
+  columns: { name: ({ name }) => name, value: ({ value }) => value },
+  facets: {},
+  text: ({ name }) => name,
+  sort: "name",
+};
+
+/** xds-server decides whether the caller may see the proxy. @throws RequestRefused not-found, forbidden, away, upstream */
+async function proxyStats({ services, admin, stats }: ProxySources, request: ApiRequest): Promise<ProxyStats> {
+  const proxy = param(request, "proxy");
+  const { token } = request.session;
+  const query = { proxyID: proxy };
+  const { peer, metadata } = expectAnswer(
+    await services.first<Described & Pick<ProxyRow, "peer">>("xds-server", { path: "/debug/proxy", query, token }),
+  );
+  const address = await admin.of({ proxy, peer, metadata });
+  if (address === undefined)
+    throw new RequestRefused("not-found", `no address of an admin interface of ${proxy} is known`);
+  return cut(await stats.read(address), statShape, request.query);
 }
 
 /** As `/debug/explain` of xds-server answers it. */

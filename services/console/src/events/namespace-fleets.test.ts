@@ -62,7 +62,7 @@ describe("proxies of a namespace", () => {
     assert.equal(asked.length, 2);
   });
 
-  it("are asked for with the next token where one is refused, and not again where nobody answers", async () => {
+  it("are asked for with the next token where one is refused, and not again where no answer comes", async () => {
     const answers: Record<string, ProxyPage | NoAnswer> = { old: new NoAnswer("ended", 401), ann: page(2) };
     const { asked, services } = aServer(answers);
     const fleets = new NamespaceFleets(services);
@@ -74,7 +74,7 @@ describe("proxies of a namespace", () => {
     assert.equal(asked.length, 1);
   });
 
-  it("are no news for one who comes after nobody listened", async () => {
+  it("are no news for one who comes after a pause without listeners", async () => {
     const answers: Record<string, ProxyPage> = { ann: page(2) };
     const fleets = new NamespaceFleets(aServer(answers).services);
     await fleets.poll([session("ann", "shop")], 0);
@@ -83,7 +83,7 @@ describe("proxies of a namespace", () => {
     assert.deepEqual(await fleets.poll([session("ann", "shop")], 10_000), []);
   });
 
-  it("come to callers of the namespace alone, though nobody who sees the mesh listens", async () => {
+  it("come to callers of the namespace alone, though no caller who sees the mesh listens", async () => {
     const answers: Record<string, ProxyPage> = { ann: page(2), tom: page(1) };
     const replicas = { list: () => [], onChange: () => () => undefined };
     const feed = new EventFeed({ services: aServer(answers).services, replicas, onEvent: () => undefined });

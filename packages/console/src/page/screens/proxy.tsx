@@ -2,10 +2,13 @@
 import type { VNode } from "preact";
 import type { ProxyDetail } from "../../contract/index.ts";
 import { formatCount } from "../format/quantities.ts";
-import { Table } from "../parts/list.tsx";
+import { Pager, Table } from "../parts/list.tsx";
 import { Answered, useAnswer } from "../parts/reading.tsx";
+import { SearchField } from "../parts/search-field.tsx";
 import { chosenTab, type Tab, Tabs } from "../parts/tabs.tsx";
 import { Ago, State } from "../parts/text.tsx";
+import { answers, router } from "../state/browser.ts";
+import { listRequest } from "../state/list-state.ts";
 import type { ScreenProps } from "../state/places.ts";
 import { requestPath } from "../state/requests.ts";
 import { ProxyCompare } from "./proxy-compare.tsx";
@@ -133,21 +136,36 @@ function Facts({ detail: { labels, metadata } }: { readonly detail: ProxyDetail 
   );
 }
 
+/** Read when the tab is opened, and again on demand: Envoy computes them for each question. */
 function Stats({ proxy }: { readonly proxy: string }): VNode {
-  const shown = useAnswer("GET /api/v1/proxies/{proxy}/stats", { names: { proxy }, topics: ["fleet"] });
+  const request = listRequest(router.place.value, "name");
+  const shown = useAnswer("GET /api/v1/proxies/{proxy}/stats", { names: { proxy }, query: request, topics: [] });
   return (
-    <Answered shown={shown} what="Envoy's stats">
-      {({ rows }) => (
-        <Table
-          caption="Envoy's stats"
-          rows={rows}
-          keyOf={({ name }) => name}
-          columns={[
-            { title: "Stat", cell: ({ name }) => <code>{name}</code> },
-            { title: "Value", kind: "number", cell: ({ value }) => value },
-          ]}
-        />
-      )}
-    </Answered>
+    <>
+      <search class="toolbar">
+        <SearchField label="Search statistics" />
+        <button type="button" onClick={() => answers.invalidate(undefined)}>
+          Read again
+        </button>
+      </search>
+      <Answered shown={shown} what="Envoy's statistics">
+        {(page) => (
+          <>
+            <Table
+              caption="Statistics of the proxy's Envoy"
+              rows={page.rows}
+              keyOf={({ name }) => name}
+              sort={request.sort}
+              empty="No statistic matches the search."
+              columns={[
+                { title: "Statistic", sort: "name", kind: "wide", cell: ({ name }) => <code>{name}</code> },
+                { title: "Value", sort: "value", kind: "number", cell: ({ value }) => formatCount(value) },
+              ]}
+            />
+            <Pager page={page} what="statistics" one="statistic" />
+          </>
+        )}
+      </Answered>
+    </>
   );
 }

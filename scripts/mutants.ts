@@ -79,8 +79,6 @@ async function run(): Promise<void> {
   });
   const cache = join(root, "node_modules/.cache/mutants/records");
   const records = openTestRecords({ root, directory: cache, withinMs: 180_000 });
-  // Recorded before the first mutant, so that all jobs have something to do.
-  await inJobs([...new Set(ofFile.flatMap(({ tests }) => tests))], (test) => records.of(test));
   const far = { together: 8, farSeconds: Number(values["far-seconds"]) };
   const limits = { root, records, near: Number(values.near), ...far, withinMs: 10_000 };
   await inJobs(ofFile, async (trial) => {

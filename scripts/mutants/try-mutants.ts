@@ -40,46 +40,47 @@ export interface Limits {
 type End = Omit<Trial, "mutant">;
 
 export async function* tryMutants(trial: FileToTry, limits: Limits): AsyncIterable<Trial> {
-  const records = await Promise.all(trial.tests.map((test) => limits.records.of(test)));
-  const failing = records.filter(({ isPassed }) => !isPassed).map(({ test }) => relative(limits.root, test));
-  const path = relative(limits.root, trial.file);
-  for (const mutant of trial.mutants) {
-    const covering = records.filter((record) => record.isPassed && runsPlace(record, path, mutant.at));
-    const end = await notice(covering, { ...trial, mutant }, limits);
-    if (end !== undefined) yield { mutant, ...end };
-    else if (failing.length > 0)
-      yield { mutant, outcome: "not run", detail: `${failing.length} test files fail without a change: ${failing[0]}` };
-    else {
-      const detail = covering.length > 0 ? `${covering.length} test files run it` : "no unit test runs it";
-      yield { mutant, outcome: "survived", detail };
-    }
-  }
+  for (const mutant of trial.mutants) yield { mutant, ...(await endOf({ ...trial, mutant }, limits)) };
 }
 
-interface MutantOfFile extends Pick<FileToTry, "file" | "text"> {
+interface MutantOfFile extends Pick<FileToTry, "file" | "text" | "tests"> {
   readonly mutant: Mutant;
 }
 
-async function notice(covering: readonly TestRecord[], change: MutantOfFile, limits: Limits): Promise<End | undefined> {
-  for (const group of groupsOf(covering, limits)) {
+/** Records are taken as they are needed: of most mutants the nearest tests are enough. */
+async function endOf(change: MutantOfFile, limits: Limits): Promise<End> {
+  const path = relative(limits.root, change.file);
+  const covering: TestRecord[] = [];
+  const failing: string[] = [];
+  for (const test of change.tests) {
+    const record = await limits.records.of(test);
+    if (!record.isPassed) failing.push(relative(limits.root, test));
+    else if (runsPlace(record, path, change.mutant.at)) covering.push(record);
+    const isNear = covering.at(-1) === record && covering.length <= limits.near;
+    const end = isNear ? await runGroup([record], change, limits) : undefined;
+    if (end !== undefined) return end;
+  }
+  for (const group of farGroups(covering.slice(limits.near), limits)) {
     const end = await runGroup(group, change, limits);
     if (end !== undefined) return end;
   }
-  return undefined;
+  if (failing.length > 0)
+    return { outcome: "not run", detail: `${failing.length} test files fail without a change: ${failing[0]}` };
+  const detail = covering.length > 0 ? `${covering.length} test files run it` : "no unit test runs it";
+  return { outcome: "survived", detail };
 }
 
-function groupsOf(covering: readonly TestRecord[], limits: Limits): readonly (readonly TestRecord[])[] {
-  const near = covering.slice(0, limits.near).map((record) => [record]);
+function farGroups(covering: readonly TestRecord[], limits: Limits): readonly (readonly TestRecord[])[] {
   const far: TestRecord[][] = [];
   let seconds = 0;
-  for (const record of covering.slice(limits.near).toSorted((a, b) => a.seconds - b.seconds)) {
+  for (const record of covering.toSorted((a, b) => a.seconds - b.seconds)) {
     seconds += record.seconds;
     if (seconds > limits.farSeconds) break;
     const last = far.at(-1);
     if (last === undefined || last.length === limits.together) far.push([record]);
     else last.push(record);
   }
-  return [...near, ...far];
+  return far;
 }
 
 /** Tests that pass by themselves may fail in one process with others: of several each is asked again. */

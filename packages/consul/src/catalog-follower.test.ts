@@ -89,6 +89,13 @@ describe("a followed scope", () => {
       soon("the end"),
     );
     assert.deepEqual(one.follower.problems(), []);
+    const ofWeb = one.events.filter(({ key }) => key.name === "web");
+    assert.ok(
+      ofWeb.every(({ instances }) => instances.length > 0),
+      "a service that stays is followed on",
+    );
+    const askedFirst = catalog.questions.filter(({ path, index }) => path.endsWith("/web") && index === 0);
+    assert.equal(askedFirst.length, 1, "and asked for from its beginning once");
     catalog.setServices({});
     await until(() => one.last().get("new")?.length === 0, soon("the end of all"));
     assert.equal(one.follower.isComplete, true);

@@ -97,6 +97,32 @@ for (const { name, listeners, serving, why } of cases)
     assert.equal(first?.message ?? "", why);
   });
 
+for (const { name, listener, isServed } of [
+  { name: "TLS that passes through", listener: { protocol: "TLS", tls: { mode: "Passthrough" } }, isServed: true },
+  { name: "TLS that ends there", listener: { protocol: "TLS", tls: { mode: "Terminate" } }, isServed: false },
+  { name: "TLS without a mode", listener: { protocol: "TLS" }, isServed: false },
+  { name: "HTTP with a mode of TLS", listener: { protocol: "HTTP", tls: { mode: "Passthrough" } }, isServed: false },
+  {
+    ...{ name: "HBONE that ends there", isServed: true },
+    listener: { protocol: "HBONE", port: 15008, tls: { mode: "Terminate" } },
+  },
+  {
+    ...{ name: "HBONE that passes through", isServed: false },
+    listener: { protocol: "HBONE", port: 15008, tls: { mode: "Passthrough" } },
+  },
+  {
+    ...{ name: "HBONE on another port", isServed: false },
+    listener: { protocol: "HBONE", port: 15009, tls: { mode: "Terminate" } },
+  },
+] as const)
+  test(`an east-west Gateway ${isServed ? "takes" : "refuses"} ${name}`, () => {
+    const [planOfIt] = planned([{ name: "l", port: 15443, ...listener } as ListenerSpec], {
+      gatewayClassName: "istio-east-west",
+    }).listeners;
+    const refusal = planOfIt?.problems.accepted;
+    assert.equal(refusal?.reason, isServed ? undefined : "UnsupportedProtocol");
+  });
+
 test("listeners for datagrams take UDPRoutes where the setting is on, beside connections on the same port", () => {
   const udp: ListenerSpec = { name: "udp", port: 80, protocol: "UDP" };
   const texts = (udpRoutes: boolean) =>

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { startWatchdog } from "./watchdog.ts";
 
 interface Line {
   readonly level: string;
@@ -44,6 +45,10 @@ async function resultOf(child: ChildProcess) {
 }
 
 describe("watchdog", { concurrency: 2 }, () => {
+  it("is off where it is to report nothing, whatever else is set", () => {
+    assert.equal(startWatchdog({ service: "test", stallReportMs: 0, stallEndMs: 30_000 }), undefined);
+  });
+
   it("reports a main thread that stands still with its stack, counts it, and goes on when it runs again", async () => {
     const body = `(function busy() { spin(2_500); })(); await delay(300);
       log.info(/^flotilla_main_thread_stalls_total (\\d+)$/m.exec(await createMetrics().text())[1])`;

@@ -45,6 +45,22 @@ describe("traces of changes", () => {
     assert.equal(createTracer({ ...options, traceEndpoint: undefined }), undefined);
   });
 
+  it("beyond 4,096 that wait are dropped, which is logged once they are sent", async () => {
+    let status = 503;
+    await using to = await collector(() => status);
+    const stop = new AbortController();
+    const resumed: unknown[] = [];
+    const log = { ...noopLogger, info: (_: string, fields?: object) => void resumed.push(fields) };
+    const tracer = createTracer({ ...options, traceEndpoint: to.url, log }) ?? assert.fail("no tracer");
+    for (let i = 0; i < 4_100; i++) tracer.record(span);
+    status = 200;
+    const running = tracer.run(stop.signal);
+    await until(() => to.spans.length === 4_096, { withinMs: 60_000, what: "the spans that waited" });
+    stop.abort();
+    await running;
+    assert.equal(to.spans.length, 4_096);
+  });
+
   it("reach a collector, children below the root whatever process recorded them", async () => {
     await using to = await collector();
     const stop = new AbortController();

@@ -140,6 +140,35 @@ async function running(env: Readonly<Record<string, string>> = {}, seal: Seal | 
   };
 }
 
+/** A bus whose first answer is a failure. */
+async function unreadOnce(failure: unknown) {
+  const settings: ApiSettings = parseSettings(apiSettings, { WORK_DIR: workDir });
+  const stop = new AbortController();
+  const bus = await connectBus({ url: `embedded:run-api-${++count}`, clientName: "t", log: noopLogger }, stop.signal);
+  const failures = [failure];
+  const failing = new Proxy(bus, {
+    get: (target, name) =>
+      name === "keyValue"
+        ? async (...args: Parameters<Bus["keyValue"]>) => {
+            for (const one of failures.splice(0)) throw one;
+            return target.keyValue(...args);
+          }
+        : Reflect.get(target, name, target),
+  });
+  const reported: (string | undefined)[] = [];
+  const setCondition = (name: string, detail: string | undefined) => void (name === "api" && reported.push(detail));
+  const health = { setCondition } as unknown as Health;
+  const work = new FailingWork(createMetrics(), health);
+  return {
+    ...{ settings, stop, reported },
+    options: { bus: failing, seal: undefined, health, failures: work, log: noopLogger },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error("the end of the test"));
+      await bus[Symbol.asyncDispose]();
+    },
+  };
+}
+
 describe("the API", () => {
   const audience = "flotilla-api";
   const cases = [
@@ -205,6 +234,23 @@ describe("the API", () => {
     assert.deepEqual((await it.pageOf("127.0.0.1")).json, { url: it.url, service: account });
     assert.equal((await it.pageOf("10.0.0.7")).status, 403);
     assert.equal(it.conditions.get("api"), undefined);
+  });
+
+  for (const { name, failure, reason } of [
+    { name: "an error", failure: new Error("no stream"), reason: "no stream" },
+    { name: "a text", failure: "no stream", reason: "no stream" },
+  ])
+    it(`reports that its store cannot be read, for ${name}, and reads it again`, async () => {
+      await using it = await unreadOnce(failure);
+      const store = await openApiStore({ ...it.settings, apiPort: 1 }, it.options, it.stop.signal);
+      assert.deepEqual(it.reported, [`objects written over it cannot be read: ${reason}`]);
+      assert.deepEqual(await store?.store.list("VirtualService", ""), []);
+    });
+
+  it("has no store without a port", async () => {
+    await using it = await unreadOnce(new Error("not asked"));
+    assert.equal(await openApiStore(it.settings, it.options, it.stop.signal), undefined);
+    assert.deepEqual(it.reported, []);
   });
 
   it("ends with its reason", async () => {

@@ -67,6 +67,8 @@ test("the snapshot waits for directory and configuration; then each change says 
     await first,
     "all, endpoints put web.shop.svc.cluster.local, service put a.example, service put web.shop.svc.cluster.local",
   );
+  // A change that changes nothing makes no group.
+  await configuration.say(entry("a"));
   await configuration.say(entry("b"));
   assert.equal(await next(), "service put b.example");
   await writeFile(join(path, "slice.yaml"), slice("10.1.0.1", "10.1.0.2"));

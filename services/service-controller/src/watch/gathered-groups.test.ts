@@ -58,6 +58,7 @@ describe("groups of a registry", () => {
     state.unread = ["east"];
     gathered.say(pod("a"));
     assert.deepEqual(await next(), [1, ["east"]]);
+    assert.deepEqual(late, [["east"]]);
     gathered.say(pod("b"));
     assert.deepEqual(await next(), [1, ["east"]]);
     assert.deepEqual(late, [["east"]]);

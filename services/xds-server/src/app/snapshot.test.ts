@@ -1,8 +1,13 @@
 /** The start from the shared snapshot: of a store that is there, that comes late, and that stays away. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type Logger, noopLogger } from "@flotilla/runtime";
-import { loadSnapshot } from "./snapshot.ts";
+import { type Logger, noopLogger, until } from "@flotilla/runtime";
+import type { XdsService } from "../settings.ts";
+import { loadSnapshot, openSnapshot } from "./snapshot.ts";
 
 interface State {
   connected: boolean;
@@ -49,5 +54,45 @@ describe("the snapshot at the start", () => {
   it("is left out while the store is away", async () => {
     const warnings = ["redis unreachable, going on without a snapshot"];
     assert.deepEqual(await load(undefined, AbortSignal.timeout(30)), { loaded: 0, warnings, left: 0 });
+  });
+});
+
+describe("the store of the snapshot", () => {
+  async function conditionsAt(storeUrl: string, sealKeyFile?: string) {
+    const conditions: (string | undefined)[] = [];
+    const setCondition = (name: string, detail: string | undefined) => {
+      assert.equal(name, "store");
+      conditions.push(detail);
+    };
+    const settings = { storeUrl, sealKeyFile };
+    const snapshot = await openSnapshot({
+      settings,
+      health: { setCondition },
+      log: noopLogger,
+    } as unknown as XdsService);
+    return { conditions, snapshot, [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose]() };
+  }
+  it("has no condition while it is connected", async () => {
+    await using one = await conditionsAt("embedded:snapshot-test");
+    assert.deepEqual(
+      one.conditions.filter((detail) => detail !== undefined),
+      [],
+    );
+    assert.equal(one.snapshot.seal, undefined);
+    assert.equal(one.snapshot.store.state.connected, true);
+  });
+  it("is sealed where there is a key", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "flotilla-snapshot-"));
+    const file = join(directory, "key");
+    writeFileSync(file, randomBytes(32).toString("base64"));
+    await using one = await conditionsAt("embedded:snapshot-test-sealed", file);
+    assert.ok(one.snapshot.seal !== undefined);
+    rmSync(directory, { recursive: true });
+  });
+  it("is named as unreachable with the reason", async () => {
+    await using one = await conditionsAt("redis://127.0.0.1:1");
+    const what = { withinMs: 10_000, what: "the refused connection" };
+    await until(() => one.conditions.some((text) => /^unreachable: .*ECONNREFUSED/.test(text ?? "")), what);
+    assert.ok(one.conditions.every((text) => text?.startsWith("unreachable: ")));
   });
 });

@@ -44,6 +44,24 @@ describe("rights of viewers", () => {
     });
   }
 
+  for (const [remoteAddress, is] of [
+    ["10.0.0.7", "10.0.0.7:0"],
+    ["fd00::7", "[fd00::7]:0"],
+  ] as const)
+    it(`are asked for by the address ${is}`, async () => {
+      const asked: string[] = [];
+      const recording: Authenticator = {
+        ...authenticator,
+        authenticate: (call) => {
+          asked.push(call.remoteAddress);
+          return authenticator.authenticate(call);
+        },
+      };
+      const request = { method: "GET", path: "/", query: new URLSearchParams(), body: new Uint8Array(), headers: {} };
+      await viewerOfRequest({ ...request, remoteAddress }, { ...rules, authenticator: recording });
+      assert.deepEqual(asked, [is]);
+    });
+
   it("with the rule off everybody sees everything", () => {
     assert.deepEqual(viewerOf([], { ...rules, required: false }), { namespace: undefined });
   });

@@ -15,6 +15,8 @@ interface Case {
   readonly name: string;
   readonly offers: readonly Offer[];
   readonly busyUntil?: number;
+  /** Streams are busy from this moment on, from the beginning by default. */
+  readonly busyFrom?: number;
   /** The work of the process for each batch. */
   readonly workMs?: number;
   /** Batches that left before this moment concerned no stream. */
@@ -111,6 +113,28 @@ const cases: readonly Case[] = [
     batches: [[100, 3]],
   },
   {
+    name: "after twice the gap of churn busy streams are looked at again after the shortest gap",
+    offers: [...every(1, 40), { at: 190 }],
+    ...{ workMs: 20, busyFrom: 180, busyUntil: 195 },
+    batches: [
+      [0, 1],
+      [10, 10],
+      [70, 29],
+      [200, 1],
+    ],
+  },
+  {
+    name: "sooner after churn they are looked at again after a part of its gap",
+    offers: [...every(1, 40), { at: 189 }],
+    ...{ workMs: 20, busyFrom: 180, busyUntil: 195 },
+    batches: [
+      [0, 1],
+      [10, 10],
+      [70, 29],
+      [214, 1],
+    ],
+  },
+  {
     name: "an urgent change leaves almost at once and takes along what waits",
     offers: [{ at: 0 }, { at: 1 }, { at: 2, urgency: "urgent" }],
     batches: [
@@ -127,14 +151,14 @@ const cases: readonly Case[] = [
 ];
 
 describe("debounce", () => {
-  for (const { name, offers, busyUntil = 0, workMs = 0, idleUntil = 0, batches } of cases) {
+  for (const { name, offers, busyFrom = 0, busyUntil = 0, workMs = 0, idleUntil = 0, batches } of cases) {
     it(name, async () => {
       const clock = new FakeClock();
       const seen: Batch[] = [];
       const options: DebounceOptions<number> = {
         ...limits,
         clock,
-        isBusy: () => clock.now() < busyUntil,
+        isBusy: () => clock.now() >= busyFrom && clock.now() < busyUntil,
         flush: (items, urgency) => {
           seen.push(urgency === "urgent" ? [clock.now(), items.length, urgency] : [clock.now(), items.length]);
           clock.work(workMs);

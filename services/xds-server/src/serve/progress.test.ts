@@ -95,9 +95,12 @@ describe("records of a stream", () => {
       ...[stream(message, true), stream(message, true), stream(message, false)],
       ...[stream({ ...message }, true), stream(undefined, false)],
     ] as const;
+    const resent = receipt("2");
+    const otherWaiting = stream(resent, false);
     const records = first.view(state, now);
     assert.equal(same.view(state, now), records);
     assert.equal(waiting.view(state, now).get(cds)?.acknowledged, undefined);
+    assert.equal(otherWaiting.view(state, now).get(cds)?.sent, resent);
     assert.equal(first.view(state, now), records, "whatever others of the state show");
     assert.notEqual(another.view(state, now).get(cds)?.sent, records.get(cds)?.sent);
     assert.equal(none.view(state, now).get(cds)?.sent, undefined);

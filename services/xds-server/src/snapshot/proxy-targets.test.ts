@@ -32,6 +32,20 @@ test("of a host that a ServiceEntry has too, a pod stands for the ports of the S
   ]);
 });
 
+test("of two ports of a Service on one port of the pod the first counts, of another protocol both do", () => {
+  const ports = [aPort("http", 80, "HTTP"), aPort("again", 81, "HTTP"), aPort("tcp", 82, "TCP")];
+  const [targetPorts, labelSelectors] = [{ 80: "8080", 81: "8080", 82: "8080" }, { app: "web" }];
+  const service = aService("a", "n", { ports, labelSelectors, kubernetes: { targetPorts } as never });
+  const { targets } = aMesh(service).subjectOf(aSidecar("n"));
+  assert.deepEqual(
+    targets.map(({ port, targetPort }) => [port, targetPort]),
+    [
+      [80, 8080],
+      [82, 8080],
+    ],
+  );
+});
+
 test("a proxy is where its registry has it, else where its labels or its own words say", () => {
   const service = aService("a", "n");
   const core = aMesh(service);

@@ -23,6 +23,8 @@ export interface RunningApiserver extends AsyncDisposable {
   start(): Promise<void>;
   /** Writes of clients other than the API server itself, from the beginning on. */
   writes(): Promise<readonly AuditedWrite[]>;
+  /** Of the API server, and of its etcd. */
+  pids(): readonly number[];
 }
 
 export interface AuditedWrite {
@@ -59,7 +61,7 @@ export async function startKubeApiserver(
   const token = randomUUID();
   await writeFile(file("tokens.csv"), `${token},admin,admin,system:masters\n`, { mode: 0o600 });
   await writeFile(file("audit-policy.yaml"), JSON.stringify(auditPolicy));
-  owned.use(
+  const store = owned.use(
     start(etcd, file("etcd.log"), [
       ...["--data-dir", file("etcd"), "--unsafe-no-fsync"],
       ...["--listen-client-urls", urls.client, "--advertise-client-urls", urls.client],
@@ -67,7 +69,7 @@ export async function startKubeApiserver(
       ...["--initial-cluster", `default=${urls.peer}`],
     ]),
   );
-  const run = (): AsyncDisposable =>
+  const run = (): Started =>
     start(apiserver, file("apiserver.log"), [
       ...["--etcd-servers", urls.client, "--secure-port", String(port), "--bind-address", "127.0.0.1"],
       ...["--cert-dir", file("certs"), "--token-auth-file", file("tokens.csv"), "--authorization-mode", "RBAC"],
@@ -100,6 +102,7 @@ export async function startKubeApiserver(
         return answers();
       },
       writes: async () => writesIn(await readFile(file("audit.log"), "utf8")),
+      pids: () => [running.pid ?? 0, store.pid ?? 0],
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -147,7 +150,11 @@ async function find(env: Env, name: string): Promise<string | undefined> {
   );
 }
 
-function start(binary: string, logFile: string, args: readonly string[]): AsyncDisposable {
+interface Started extends AsyncDisposable {
+  readonly pid: number | undefined;
+}
+
+function start(binary: string, logFile: string, args: readonly string[]): Started {
   const log = openSync(logFile, "w");
   // Go collects garbage a quarter as often: a third of the processor time of a server that lives for seconds.
   const env = { GOGC: "400", ...process.env };
@@ -157,6 +164,7 @@ function start(binary: string, logFile: string, args: readonly string[]): AsyncD
     child.once("error", () => resolve());
   });
   return {
+    pid: child.pid,
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);

@@ -93,13 +93,44 @@ function route(name: string, revision: number, resourceVersion?: string): KubeOb
   } as KubeObject;
 }
 
-export async function createRoutes(api: KubeApi, names: readonly string[]): Promise<void> {
+/** `onCreated` takes the name of each, once the API server has it. */
+export async function createRoutes(
+  api: KubeApi,
+  names: readonly string[],
+  onCreated: (name: string) => void = () => undefined,
+): Promise<void> {
+  await inLanes(names, async (name) => {
+    await api.create(`${home}/httproutes`, route(name, 0));
+    onCreated(name);
+  });
+}
+
+async function inLanes(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
-    for (let name = names[next++]; name !== undefined; name = names[next++])
-      await api.create(`${home}/httproutes`, route(name, 0));
+    for (let name = names[next++]; name !== undefined; name = names[next++]) await work(name);
   };
   await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/** The status that a control plane gives each of these routes, by as many writes and as many at a time. */
+export async function writeStatuses(api: KubeApi, names: readonly string[]): Promise<void> {
+  await inLanes(names, (name) => writeStatus(api, name));
+}
+
+export async function writeStatus(api: KubeApi, name: string): Promise<void> {
+  const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  const condition = { status: "True", observedGeneration: 1, lastTransitionTime: now };
+  const conditions = [
+    { type: "Accepted", reason: "Accepted", message: "Route was valid", ...condition },
+    { type: "ResolvedRefs", reason: "ResolvedRefs", message: "All references resolved", ...condition },
+  ];
+  const parentRef = { group, kind: "Gateway", name: "edge" };
+  const body = {
+    ...{ apiVersion: `${group}/v1`, kind: "HTTPRoute", metadata: { name, namespace } },
+    status: { parents: [{ parentRef, controllerName: "istio.io/gateway-controller", conditions }] },
+  };
+  await api.apply(`${home}/httproutes/${name}/status`, body, { fieldManager: "bench", force: true });
 }
 
 /** Again while its status is written in between. */

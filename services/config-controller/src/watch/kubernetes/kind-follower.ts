@@ -104,6 +104,7 @@ export class KindFollower {
         onChange(this.#table.delete(event.object));
       } else if (event.type === "put") {
         this.#spared.delete(objectNameOf(event.object));
+        if (this.#table.isInForce(event.object)) continue;
         const object = named(event.object);
         await this.#table.prepare(object);
         if (until.aborted) return;

@@ -105,3 +105,32 @@ test("added, updated and deleted objects are counted by kind", () => {
   kinds.delete(virtualService("b", good));
   assert.deepEqual(events, ["VirtualService add", "VirtualService update", "VirtualService delete"]);
 });
+
+test("an object whose reports alone are new is the one in force", () => {
+  const kinds = table();
+  const versions = (generation: number | undefined, more: Readonly<Record<string, unknown>> = {}, status = {}) => {
+    const object = virtualService("a", good);
+    const metadata = { ...object.metadata, ...(generation !== undefined && { generation }), ...more };
+    return { ...object, metadata, status } as KubeObject;
+  };
+  assert.equal(kinds.isInForce(versions(1)), false);
+  kinds.put(versions(1));
+  const reported = { conditions: [{ type: "Accepted" }], parents: [{ controllerName: "c" }] };
+  const cases: readonly (readonly [name: string, object: KubeObject, expected: boolean])[] = [
+    ["the same", versions(1), true],
+    ["a written status", versions(1, { resourceVersion: "8", managedFields: [{ manager: "c" }] }, reported), true],
+    ["what kubectl notes", versions(1, { annotations: { note: "kept" } }), true],
+    ["another specification", versions(2), false],
+    ["another object of the name", versions(1, { uid: "u2" }), false],
+    ["another label", versions(1, { labels: { a: "b" } }), false],
+    ["another annotation", versions(1, { annotations: { note: "changed" } }), false],
+    ["a status that configuration follows from", versions(1, {}, { addresses: [{ value: "192.0.2.1" }] }), false],
+    ["no generation", versions(undefined), false],
+  ];
+  for (const [name, object, expected] of cases) assert.equal(kinds.isInForce(object), expected, name);
+  kinds.put({ ...versions(2), spec: { hosts: "no list" } } as KubeObject);
+  assert.equal(kinds.isInForce(versions(1)), false, "after a refused version, until the next one");
+  kinds.put(versions(1));
+  kinds.delete(versions(1));
+  assert.equal(kinds.isInForce(versions(1)), false, "once it is gone");
+});

@@ -1,4 +1,5 @@
 /** The last valid versions of the objects of one kind: a refused version changes nothing in force. */
+import { hash } from "node:crypto";
 import {
   type ConfigChange,
   type KubeObject,
@@ -34,6 +35,8 @@ export class KindTable {
   /** Of whatever revision: a tag may make them ours, or others'. */
   readonly #labelled = new Map<ObjectName, KubeObject>();
   readonly #problems = new Map<ObjectName, readonly SourceProblem[]>();
+  /** Digests of what is in force, see `digestOf`. */
+  readonly #digests = new Map<ObjectName, string>();
 
   constructor(options: KindTableOptions) {
     this.#options = options;
@@ -69,8 +72,15 @@ export class KindTable {
     return this.#options.admission.prepare?.(object);
   }
 
+  /** True where the object in force differs from this one in its reports alone: most of the writes of an object are of its status. */
+  isInForce(object: KubeObject): boolean {
+    const digest = this.#digests.get(objectNameOf(object));
+    return digest !== undefined && digest === digestOf(object);
+  }
+
   put(object: KubeObject): readonly ConfigChange[] {
     const name = objectNameOf(object);
+    this.#digests.delete(name);
     const findings = this.#options.admission.check(object);
     if (findings.length > 0) {
       const place = { file: "", line: 0, object: `${object.kind}/${name}` };
@@ -85,6 +95,8 @@ export class KindTable {
     const lean = leanObject(object);
     if (lean.metadata.labels?.[revisionLabel] === undefined) this.#labelled.delete(name);
     else this.#labelled.set(name, lean);
+    const digest = digestOf(object);
+    if (digest !== undefined) this.#digests.set(name, digest);
     return this.#take(name, lean);
   }
 
@@ -94,6 +106,7 @@ export class KindTable {
 
   remove(name: ObjectName): readonly ConfigChange[] {
     this.#endProblem(name);
+    this.#digests.delete(name);
     this.#labelled.delete(name);
     if (!this.#inForce.delete(name)) return [];
     this.#options.onEvent?.(this.#kind, "delete");
@@ -144,6 +157,20 @@ function leanObject(object: KubeObject): KubeObject {
     metadata: { ...object.metadata, annotations: leanAnnotations(object.metadata.annotations ?? {}) },
     ...(lean !== undefined && { status: lean }),
   } as KubeObject;
+}
+
+/** Of an object but for its reports. The generation stands for everything that is no metadata; undefined where there is none. */
+function digestOf({ metadata, status }: KubeObject): string | undefined {
+  if (typeof metadata.generation !== "number") return undefined;
+  const {
+    resourceVersion: _,
+    managedFields: __,
+    ...own
+  } = metadata as KubeObject["metadata"] & {
+    readonly managedFields?: unknown;
+  };
+  const annotations = leanAnnotations(metadata.annotations ?? {});
+  return hash("sha256", JSON.stringify([{ ...own, annotations }, leanStatus(status)]), "base64");
 }
 
 export function leanAnnotations({ [lastApplied]: _, ...annotations }: Labels): Labels {

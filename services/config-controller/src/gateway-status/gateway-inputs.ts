@@ -44,9 +44,9 @@ export const rows = {
   setsOf: (namespace: string, name: string) => `sets/${namespace}/${name}`,
   grantsIn: (namespace: string) => `grants/${namespace}`,
   namespaces: "namespaces",
-  /** Routes with a Gateway or ListenerSet as their parent. */
+  /** Routes with a Gateway or ListenerSet as their parent, without what they are made of. */
   routesOf: (kind: string, namespace: string, name: string) => `routes/${kind}/${namespace}/${name}`,
-  /** Routes with a back end. */
+  /** Routes with a back end, likewise. */
   usersOf: (group: string, kind: string, namespace: string, name: string) =>
     `users/${group}/${kind}/${namespace}/${name}`,
   policiesIn: (namespace: string) => `policies/${namespace}`,
@@ -95,7 +95,17 @@ export class GatewayInputs {
     const text = configKeyText(key);
     const [left, entered] = [new Set(before ? rowsOf(before) : []), new Set(config ? rowsOf(config) : [])];
     for (const row of left) if (!entered.has(row)) this.#rowOf(row).delete(text);
-    for (const row of entered) if (config !== undefined) this.#rowOf(row).set(text, config);
+    for (const row of entered) if (config !== undefined) this.#enter(row, text, config);
+  }
+
+  /** Rows of routes say which ones there are: a change within a route, of thousands in a row, leaves them as they are. */
+  #enter(row: string, text: string, config: Config): void {
+    if (!isRoute(config.key)) {
+      this.#rowOf(row).set(text, config);
+      return;
+    }
+    if (this.#rows.get(row)?.get(text)?.creationTimeMs === config.creationTimeMs) return;
+    this.#rowOf(row).set(text, { ...config, spec: {} });
   }
 
   setService(hostname: string, facts: ServiceFacts | undefined): void {

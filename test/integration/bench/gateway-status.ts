@@ -1,6 +1,6 @@
 /**
  * `pnpm bench:gateway-status --definitions DIRECTORY [--istiod PROGRAM] [--routes N] [--rounds N]`: HTTPRoutes applied at once until the status of
- * each and the count of their Gateway are right, by turns with this control plane, with an istiod (pilot-discovery) in its place, and with a
+ * each and the count of their Gateway are right, alternately with this control plane, with an istiod (pilot-discovery) in its place, and with a
  * client that knows beforehand what to write: what the API server alone takes for these writes. Each turn has an API server of its own.
  * Everything shares the machine; processor time of the control plane and of the API server with its etcd stands apart.
  */

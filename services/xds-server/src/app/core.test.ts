@@ -87,7 +87,7 @@ describe("observed resources", () => {
       aConfig("VirtualService", "shop", "b", { hosts: ["b"], http: [{ route: [{ destination: { host: "a" } }] }] }),
     );
     assert.equal(stale, 0);
-    apply(core, aService("a", "shop", { resolution: "DNS" }));
+    apply(core, aService("a", "shop", { resolution: "dns" }));
     assert.equal(stale, 1);
   });
 

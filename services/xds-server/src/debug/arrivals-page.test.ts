@@ -12,8 +12,12 @@ const page = arrivalsPage({ of: (generation) => (generation <= 20 ? arrival(gene
 
 async function answer(generations: string | undefined) {
   const query = new URLSearchParams(generations === undefined ? {} : { generations });
-  const { status, json } = await page.answer({ path: "arrivals", query, viewer: { namespace: undefined } });
-  return { status, json: json as { readonly arrivals?: readonly Arrival[]; readonly error?: string } };
+  const reply = await page.answer({ path: "arrivals", query, viewer: { namespace: undefined } });
+  assert.ok("json" in reply);
+  return {
+    status: reply.status,
+    json: reply.json as { readonly arrivals?: readonly Arrival[]; readonly error?: string },
+  };
 }
 
 describe("arrivals of generations", () => {

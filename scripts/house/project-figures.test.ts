@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { unusedOf, walkFigures } from "./project-figures.ts";
+import { testShares, unusedOf, walkFigures } from "./project-figures.ts";
 
 describe("unused names", () => {
   it("are a line each, by file and kind", () => {
@@ -37,5 +37,28 @@ describe("figures of the walk", () => {
       walkFigures(page).map(({ title }) => title),
       ["A VirtualService", "An endpoint"],
     );
+  });
+});
+
+describe("unit tests to source", () => {
+  const file = (path: string, lines: number) => ({ path, lines });
+
+  it("are shares by top-level folder, without helpers, integration tests and files above folders", () => {
+    const shares = testShares([
+      ...[file("app/a.ts", 100), file("app/a.test.ts", 60), file("app/a.fixture.ts", 20)],
+      ...[file("app/a.integration.test.ts", 500), file("main.ts", 90), file("app/testing/b.ts", 90)],
+      ...[file("serve/deep/c.ts", 50), file("serve/deep/c.test.ts", 25), file("testing/d.ts", 10)],
+    ]);
+    assert.deepEqual(
+      [...shares],
+      [
+        ["app", 0.8],
+        ["serve", 0.5],
+      ],
+    );
+  });
+
+  it("are 0 for a folder without tests", () => {
+    assert.deepEqual([...testShares([file("push/a.ts", 10)])], [["push", 0]]);
   });
 });

@@ -44,3 +44,25 @@ export function walkFigures(page: string): readonly WalkFigures[] {
     returns: Number(returns),
   }));
 }
+
+/** A file by its path below a service's `src`, with its lines. */
+export interface MeasuredFile {
+  readonly path: string;
+  readonly lines: number;
+}
+
+/** Lines of unit tests to lines of source of each top-level folder; helpers of tests, in folders named `testing`, are neither. */
+export function testShares(files: readonly MeasuredFile[]): ReadonlyMap<string, number> {
+  const counted = files.filter(
+    ({ path }) => path.includes("/") && !/(?:^|\/)testing\/|\.integration\.test\.ts$/.test(path),
+  );
+  const folders = Map.groupBy(counted, ({ path }) => path.split("/", 1)[0] ?? "");
+  const linesOf = (all: readonly MeasuredFile[]) => all.reduce((sum, { lines }) => sum + lines, 0);
+  const isTest = ({ path }: MeasuredFile) => /\.(?:test|fixture|conformance)\.ts$/.test(path);
+  return new Map(
+    [...folders].map(([folder, all]) => {
+      const tests = all.filter(isTest);
+      return [folder, linesOf(tests) / Math.max(1, linesOf(all) - linesOf(tests))];
+    }),
+  );
+}

@@ -1,5 +1,6 @@
 /** A real Envoy as a child process, with what its admin page reports. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,7 +48,10 @@ export async function startEnvoy({ binary, directory, name, bootstrap, groupId }
   });
   closeSync(log);
   const { pid } = child;
-  if (pid === undefined) throw new Error(`[DATAPLANE_ENVOY] cannot start ${binary} as ${name}`);
+  if (pid === undefined) {
+    const [cause] = await once(child, "error");
+    throw new Error(`[DATAPLANE_ENVOY] cannot start ${binary} as ${name}`, { cause });
+  }
   const logFile = file("log");
   const adminUrl = await adminAddress(child, name, file("admin"), logFile);
   const get = async (path: string) => (await fetch(`${adminUrl}${path}`)).text();

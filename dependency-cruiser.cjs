@@ -1,5 +1,5 @@
 /** Layer rules of docs/architecture/overview.md. Each message names the replacement. */
-const pure = "^(packages/model|packages/ambient|packages/analysis/src|packages/gateway-api|packages/incremental|packages/registry|packages/validation/src/(?!aside)|packages/xds/src/(?!client))";
+const pure = "^(packages/model|packages/ambient|packages/analysis/src|packages/gateway-api|packages/incremental|packages/registry|packages/traffic|packages/validation/src/(?!aside)|packages/xds/src/(?!client))";
 
 const generate = "services/xds-server/src/generate";
 

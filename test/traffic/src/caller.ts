@@ -1,9 +1,7 @@
 /** Outcomes of the calls of a workload, and of calls to it, by the configuration of its proxy. */
 import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { type Call, type Configuration, type Meeting, meet, resolveHost, textAt } from "@flotilla/traffic";
 import { describeAuthorization, describeEndpoints, describePolicy, describeTarget } from "./describe.ts";
-import type { Call } from "./simulate/call.ts";
-import { textAt, textsAt } from "./simulate/json.ts";
-import { type Configuration, type Meeting, meet } from "./simulate/simulate.ts";
 
 export interface CallOptions {
   readonly method?: string;
@@ -93,10 +91,7 @@ export class Caller {
   #resolve(hostname: string): string {
     if (/^[\d.]+$/.test(hostname)) return hostname;
     const [table] = this.#resources(typeUrl.nameTable);
-    const namespace = this.#namespace;
-    const suffixes = ["", `.${namespace}.svc.cluster.local`, ".svc.cluster.local", ".cluster.local"];
-    const [address] = suffixes.flatMap((suffix) => textsAt(table, "table", `${hostname}${suffix}`, "ips"));
-    return address ?? "192.0.2.1";
+    return resolveHost(table, this.#namespace, hostname) ?? "192.0.2.1";
   }
 
   #configuration(): Configuration {

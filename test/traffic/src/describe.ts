@@ -1,7 +1,7 @@
 /** Describes the path of a call, in words that tests can compare. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
-import { at, objectsAt, textAt } from "./simulate/json.ts";
-import type { Meeting } from "./simulate/simulate.ts";
+import type { Meeting } from "@flotilla/traffic";
+import { at, objectsAt, textAt } from "@flotilla/traffic";
 
 /** Where the call goes: `outbound|80||a`, `90 a, 10 b + mirror`, `502`, `redirect http://…`, or why it fails. */
 export function describeTarget({ outcome, route, filters = [] }: Meeting): string {

@@ -4,10 +4,10 @@ import type { ControlPlane } from "@flotilla/cli/testing";
 import { bytesToJson, create, type JsonObject, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { until } from "@flotilla/runtime";
+import { objectsAt, textAt } from "@flotilla/traffic";
 import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { Caller } from "../caller.ts";
-import { objectsAt, textAt } from "../simulate/json.ts";
 import { writeWhole } from "./embedded.ts";
 import { namespace } from "./mesh-builder.ts";
 

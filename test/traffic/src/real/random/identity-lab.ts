@@ -5,8 +5,10 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { startEchoServer } from "@flotilla/dataplane";
 import type { KubeObject } from "@flotilla/model";
+import type { JsonObject } from "@flotilla/proto";
 import { freePort } from "@flotilla/servers";
 import { createTestAuthority, type KeyPair } from "@flotilla/testkit";
+import { type Arrival, type Trace, traceCall } from "@flotilla/traffic";
 import {
   type IdentityRequest,
   type IdentityRound,
@@ -16,11 +18,13 @@ import {
   tokens,
   trustDomains,
 } from "./identity-rounds.ts";
-import { OneEnvoy, object } from "./one-envoy.ts";
+import { configurationOf, OneEnvoy, object } from "./one-envoy.ts";
 
 export interface IdentityBatch {
   /** The status; `closed` where the connection is. */
   call(round: number, asked: IdentityRequest): Promise<number | "closed">;
+  /** The evaluated way of the same call, and to a connection to the TCP port. Tokens that are not valid are left out. */
+  trace(round: number, asked: IdentityRequest | { readonly peer: PeerName | undefined }): Trace;
   /** Resolves to true if the back end of the TCP port answers. */
   exchange(round: number, peer: PeerName | undefined): Promise<boolean>;
 }
@@ -88,13 +92,19 @@ export class IdentityLab implements AsyncDisposable {
     this.envoy.nextBatch();
     const address = (round: number) => this.envoy.address(round);
     const workloads = rounds.map((_, index) => ({ app: `w${index}`, addresses: [address(index)] }));
-    this.envoy.put(
+    const resources = this.envoy.put(
       rounds.flatMap((round, index) => this.#objects(round, index)),
       { mesh: { trustDomain: trustDomains[0] ?? "", trustDomainAliases: trustDomains.slice(1) }, workloads },
     );
     for (const index of rounds.keys())
       for (const port of Object.values(this.ports)) await this.envoy.listening(address(index), port);
+    const traced = resources.map(configurationOf);
     return {
+      trace: (round, asked) => {
+        const configuration = traced[round];
+        if (configuration === undefined) throw new RangeError(`there is no round ${round}`);
+        return traceCall(configuration, this.#arrival(address(round), asked));
+      },
       call: (round, asked) => this.#call(address(round), asked),
       exchange: (round, peer) => exchange(this.#connect(address(round), this.ports.TCP, peer, "istio")),
     };
@@ -127,6 +137,23 @@ export class IdentityLab implements AsyncDisposable {
         object("AuthorizationPolicy", `w${index}-${number}`, { selector, ...policy }),
       ),
     ];
+  }
+
+  #arrival(address: string, asked: IdentityRequest | { readonly peer: PeerName | undefined }): Arrival {
+    const { trustDomain, namespace, account } = peers[asked.peer ?? "shop/a"];
+    const shown = "token" in asked && asked.token !== undefined ? tokens[asked.token] : undefined;
+    const claims = shown !== undefined && !("isForged" in shown) ? shown.claims : undefined;
+    const isHttp = "method" in asked;
+    return {
+      call: {
+        ...{ Address: address, Port: isHttp ? this.ports.HTTP : this.ports.TCP, HostHeader: "w.example" },
+        ...{ Protocol: isHttp ? "http" : "tcp", TLS: asked.peer === undefined ? "plaintext" : "mtls" },
+        ...(isHttp && { Method: asked.method, Path: asked.path }),
+        ...(claims !== undefined && { Claims: claims as unknown as JsonObject }),
+      },
+      peer: asked.peer === undefined ? undefined : `spiffe://${trustDomain}/ns/${namespace}/sa/${account}`,
+      sourceIp: "127.0.0.1",
+    };
   }
 
   async #call(address: string, { peer, token, method, path }: IdentityRequest): Promise<number | "closed"> {

@@ -1,6 +1,6 @@
 /** Random policies of workloads that take mutual TLS and tokens, and who calls them: few values, so that they meet. */
 import { fc } from "@flotilla/testkit";
-import type { Claims, Condition, Operation, Peer, Policy, Rule, Source } from "../../simulate/policy.ts";
+import type { Claims, Condition, Operation, Peer, Policy, Rule, Source } from "../../reference/policy.ts";
 
 /** A certificate of each is issued; `undefined` calls in plain text. */
 export const peers = {

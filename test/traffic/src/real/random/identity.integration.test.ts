@@ -1,12 +1,13 @@
 /**
- * The evaluator of policies (`admits`, `admitsConnection`) against a real Envoy that takes mutual TLS and tokens: random policies on
+ * The evaluators of policies (`admits`, `admitsConnection`, `traceCall`) against a real Envoy that takes mutual TLS and tokens: random policies on
  * principals, namespaces, accounts, claims and ports, of HTTP and TCP ports, in STRICT and PERMISSIVE mode. A batch holds 20 workloads;
  * PROPERTY_RUNS is the number of batches.
  */
 import assert from "node:assert/strict";
 import { after, it } from "node:test";
 import { checkAsyncProperty, fc } from "@flotilla/testkit";
-import { admits, admitsConnection } from "../../simulate/policy.ts";
+import type { Trace } from "@flotilla/traffic";
+import { admits, admitsConnection } from "../../reference/policy.ts";
 import { IdentityLab } from "./identity-lab.ts";
 import {
   type IdentityRequest,
@@ -43,6 +44,12 @@ function expectedStatus(
   return admits(policies, { ...asked, ...known }, mesh) ? 200 : 403;
 }
 
+/** Nothing that is generated here is left open. */
+function outcomeOf({ end, hops }: Trace): number | "closed" {
+  assert.deepEqual([end.unless, hops.filter(({ verdict }) => verdict === "unknown")], [[], []]);
+  return end.kind === "forwarded" ? 200 : end.kind === "closed" ? "closed" : (end.status ?? 0);
+}
+
 it("identities, tokens and ports decide in Envoy as the evaluator has it", async (t) => {
   const done = new Map<number | string, number>();
   const count = (outcome: number | string) => done.set(outcome, (done.get(outcome) ?? 0) + 1);
@@ -51,16 +58,23 @@ it("identities, tokens and ports decide in Envoy as the evaluator has it", async
     fc.noBias(fc.array(identityRound, { minLength: 20, maxLength: 20 })),
     async (drawn) => {
       const rounds = drawn.map(placed);
-      const { call, exchange } = await lab.serve(rounds);
+      const { call, exchange, trace } = await lab.serve(rounds);
       for (const [index, round] of rounds.entries()) {
         const policies = JSON.stringify(round);
         for (const asked of round.requests) {
           const status = await call(index, asked);
           count(status);
+          if (asked.token === undefined || !("isForged" in tokens[asked.token]))
+            assert.equal(status, outcomeOf(trace(index, asked)), `${JSON.stringify(asked)} traced to ${policies}`);
           assert.equal(status, expectedStatus(round, asked), `${JSON.stringify(asked)} to ${policies}`);
         }
         for (const { peer } of round.connections) {
           const isTaken = await exchange(index, peer);
+          assert.equal(
+            isTaken,
+            outcomeOf(trace(index, { peer })) === 200,
+            `a connection of ${peer} traced to ${policies}`,
+          );
           count(isTaken ? "TCP taken" : "TCP closed");
           const connection = { sourceIp: "127.0.0.1", port: lab.ports.TCP, peer: peer && peers[peer] };
           const isLetIn = peer !== undefined || round.mode === "PERMISSIVE";

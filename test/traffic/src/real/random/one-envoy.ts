@@ -12,10 +12,10 @@ import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
 import { loadMesh } from "@flotilla/registry";
 import { until } from "@flotilla/runtime";
 import { findServer } from "@flotilla/servers";
+import { type ProxyConfiguration, textAt } from "@flotilla/traffic";
 import { nameSet, type Resource } from "@flotilla/xds";
 import { Core } from "@flotilla/xds-server/core";
 import { startTestServer, type TestServer } from "@flotilla/xds-server/testing";
-import { textAt } from "../../simulate/json.ts";
 
 /** Everything lives in this namespace. */
 export const namespace = "shop";
@@ -157,6 +157,21 @@ export function jsonOf(resources: readonly Resource[], type: string, names?: rea
   return resources
     .filter(({ name }) => names === undefined || names.includes(name))
     .map(({ bytes }) => bytesToJson(type, bytes) as JsonObject);
+}
+
+/** The resources of a workload as the evaluator reads them. */
+export function configurationOf(resources: Resources): ProxyConfiguration {
+  const all = (type: (typeof types)[number]) => jsonOf(resources.get(type) ?? [], type);
+  const byName = (type: (typeof types)[number], key: string) => {
+    const found = new Map(all(type).map((one) => [textAt(one, key), one]));
+    return (name: string) => found.get(name);
+  };
+  return {
+    listeners: all(typeUrl.listener),
+    routes: byName(typeUrl.route, "name"),
+    clusters: byName(typeUrl.cluster, "name"),
+    endpoints: byName(typeUrl.endpoint, "clusterName"),
+  };
 }
 
 function accepts(host: string, port: number): Promise<boolean> {

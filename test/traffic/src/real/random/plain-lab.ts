@@ -3,15 +3,18 @@ import { type EchoServer, startEchoServer } from "@flotilla/dataplane";
 import type { KubeObject } from "@flotilla/model";
 import { until } from "@flotilla/runtime";
 import { freePort } from "@flotilla/servers";
+import { type Trace, traceCall } from "@flotilla/traffic";
 import { Caller } from "../../caller.ts";
 import { type Answer, type CallOptions, httpCall } from "../client.ts";
-import { jsonOf, namespace, OneEnvoy, object } from "./one-envoy.ts";
+import { configurationOf, jsonOf, namespace, OneEnvoy, object } from "./one-envoy.ts";
 import { destinations, type Round } from "./rounds.ts";
 
 export interface Batch {
   /** The evaluator's caller, with the configuration of the client. */
   readonly caller: Caller;
   readonly clientUrl: string;
+  /** The evaluated way of the same call. */
+  trace(round: number | "client", path: string, options: CallOptions): Trace;
   call(round: number | "client", path: string, options: CallOptions): Promise<Answer>;
 }
 
@@ -41,7 +44,7 @@ export class PlainLab implements AsyncDisposable {
     const marker = `marker${this.envoy.nextBatch()}`;
     const address = (last: number) => this.envoy.address(last);
     const inbound = rounds.map((_, index) => ({ app: `w${index}`, addresses: [address(index)] }));
-    const [client = new Map()] = this.envoy.put(this.#objects(rounds, marker), {
+    const [client = new Map(), ...workloads] = this.envoy.put(this.#objects(rounds, marker), {
       workloads: [{ app: "client", addresses: ["*"] }, ...inbound],
     });
     const clientAddress = address(200);
@@ -51,7 +54,24 @@ export class PlainLab implements AsyncDisposable {
       what: `${marker} at Envoy (${this.envoy.logFile})`,
     });
     for (const index of rounds.keys()) await this.envoy.listening(address(index), this.#port);
+    const traced = [client, ...workloads].map(configurationOf);
     return {
+      trace: (round, path, { method = "GET", headers = {} }) => {
+        const Address = round === "client" ? clientAddress : address(round);
+        const { host: HostHeader = "", ...Headers } = headers;
+        const call = {
+          Address,
+          Port: this.#port,
+          Protocol: "http",
+          HostHeader,
+          Path: path,
+          Method: method,
+          Headers,
+        } as const;
+        const configuration = traced[round === "client" ? 0 : round + 1];
+        if (configuration === undefined) throw new RangeError(`there is no round ${round}`);
+        return traceCall(configuration, { call, sourceIp: "127.0.0.1" });
+      },
       caller: new Caller(namespace, (type, names) => jsonOf(client.get(type) ?? [], type, names)),
       clientUrl: `http://${clientAddress}:${this.#port}`,
       call: (round, path, options) =>

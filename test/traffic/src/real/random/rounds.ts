@@ -1,6 +1,6 @@
 /** Random VirtualServices, AuthorizationPolicies and requests: few values, so that they meet. */
 import { fc } from "@flotilla/testkit";
-import type { Operation, Policy, Rule, Source } from "../../simulate/policy.ts";
+import type { Operation, Policy, Rule, Source } from "../../reference/policy.ts";
 
 interface RandomRequest {
   readonly method: string;

@@ -4,8 +4,10 @@ import type { JsonObject, JsonValue } from "@flotilla/proto";
 import type { FullCall } from "./call.ts";
 import { at, objectsAt, textAt, textsAt } from "./json.ts";
 
+/** The chain, or why there is none. */
 export type FilterChainMatch = { readonly chain: JsonObject } | { readonly error: string };
 
+/** `hasTlsInspector`: the listener reads what TLS announces. */
 export function matchFilterChain(listener: JsonObject, call: FullCall, hasTlsInspector: boolean): FilterChainMatch {
   const transport = call.TLS !== "plaintext" && hasTlsInspector ? "tls" : "raw_buffer";
   const criteria: readonly ((chains: readonly JsonObject[]) => readonly JsonObject[])[] = [

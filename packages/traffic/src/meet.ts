@@ -3,12 +3,15 @@ import type { JsonObject } from "@flotilla/proto";
 import { type Call, type FullCall, fullCall, type Outcome } from "./call.ts";
 import { matchFilterChain } from "./filter-chain.ts";
 import { at, objectsAt, textAt } from "./json.ts";
-import { matchRoute, matchVirtualHost } from "./route.ts";
+import { type DoubtfulRoute, matchRoute, matchVirtualHost } from "./route.ts";
+import { tokenMetadata } from "./tokens.ts";
 
 export interface Configuration {
   readonly listeners: readonly JsonObject[];
   /** The route configuration of a name. */
   readonly routes: (name: string) => JsonObject | undefined;
+  /** Scopes of routers whose routes are sent host by host. */
+  readonly scopes?: readonly JsonObject[];
 }
 
 const tlsInspector = "envoy.filters.listener.tls_inspector";
@@ -21,63 +24,92 @@ export function simulate(configuration: Configuration, call: Call): Outcome {
   return meet(configuration, call).outcome;
 }
 
+/** Parts are in their JSON form, and absent where the call does not get that far. */
 export interface Meeting {
   readonly outcome: Outcome;
-  /** The route that a request meets, in its JSON form. */
-  readonly route?: JsonObject;
+  /** The call with its defaults, with the ALPN that the listener sees. */
+  readonly call: FullCall;
+  readonly listener?: JsonObject;
+  readonly chain?: JsonObject;
   /** The network filters of the filter chain that the connection meets. */
   readonly filters?: readonly JsonObject[];
+  /** The HTTP connection manager among them. */
+  readonly manager?: JsonObject;
+  readonly routeConfiguration?: JsonObject;
+  readonly virtualHost?: JsonObject;
+  readonly route?: JsonObject;
+  /** Routes before it that may take the request. */
+  readonly doubtful?: readonly DoubtfulRoute[];
 }
 
+/** The parts of a configuration that a call meets. */
 export function meet(configuration: Configuration, call: Call): Meeting {
   const asked = fullCall(call);
   const listener = matchListener(configuration.listeners, asked);
-  if (listener === undefined) return { outcome: { error: "no listener matched" } };
+  if (listener === undefined) return { call: asked, outcome: { error: "no listener matched" } };
   const outcome: Outcome = { listener: textAt(listener, "name") };
   const seesTls = hasFilter(listener, tlsInspector, asked.Port);
   const seen = { ...asked, Alpn: alpnSeen(listener, asked, seesTls) };
   const matched = matchFilterChain(listener, seen, seesTls);
-  if ("error" in matched) return failed(outcome, matched.error);
+  if ("error" in matched) return { call: seen, listener, outcome: { ...outcome, error: matched.error } };
   const { chain } = matched;
   const chainName = textAt(chain, "name");
   if (chainName !== "") outcome.filterChain = chainName;
-  const socket = at(chain, "transportSocket");
-  if (socket !== undefined && asked.TLS === "plaintext") return failed(outcome, "invalid TLS");
-  if (socket !== undefined && requiresMtls(chain, asked) !== (asked.TLS === "mtls"))
-    return failed(outcome, "invalid mTLS");
   const filters = objectsAt(chain, "filters");
-  const http = filters.find(({ name }) => name === connectionManager);
-  if (http !== undefined) {
-    const isReadable = (asked.TLS === "plaintext" || socket !== undefined) && asked.Protocol !== "tcp";
-    return isReadable ? { ...request(configuration, http, seen, outcome), filters } : failed(outcome, "protocol error");
+  const met: Meeting = { outcome, call: seen, listener, chain, filters };
+  const refusal = transportError(chain, asked);
+  if (refusal !== undefined) return failed(met, refusal);
+  const manager = filters.find(({ name }) => name === connectionManager);
+  if (manager !== undefined) {
+    const isReadable =
+      (asked.TLS === "plaintext" || at(chain, "transportSocket") !== undefined) && asked.Protocol !== "tcp";
+    const withManager = { ...met, manager };
+    return isReadable ? request(configuration, withManager, manager) : failed(withManager, "protocol error");
   }
-  const cluster = textAt(
-    filters.find(({ name }) => name === tcpProxy),
-    "typedConfig",
-    "cluster",
-  );
-  return { outcome: cluster === "" ? outcome : { ...outcome, cluster }, filters };
+  const proxy = filters.find(({ name }) => name === tcpProxy);
+  const cluster = textAt(proxy, "typedConfig", "cluster");
+  return cluster === "" ? met : { ...met, outcome: { ...outcome, cluster } };
 }
 
-function failed(outcome: Outcome, error: string): Meeting {
-  return { outcome: { ...outcome, error } };
+function transportError(chain: JsonObject, call: FullCall): string | undefined {
+  if (at(chain, "transportSocket") === undefined) return undefined;
+  if (call.TLS === "plaintext") return "invalid TLS";
+  return requiresMtls(chain, call) === (call.TLS === "mtls") ? undefined : "invalid mTLS";
 }
 
-function request({ routes }: Configuration, filter: JsonObject, call: FullCall, outcome: Outcome): Meeting {
-  const inline = at(filter, "typedConfig", "routeConfig") as JsonObject | undefined;
-  const name = textAt(filter, "typedConfig", "rds", "routeConfigName");
-  const met: Outcome = inline === undefined ? { ...outcome, routeConfig: name } : outcome;
-  const host = matchVirtualHost(inline ?? routes(name), call.HostHeader);
-  if (host === undefined) return failed(met, "no virtual host matched");
-  met.virtualHost = textAt(host, "name");
-  if (textAt(host, "requireTls") === "ALL" && call.TLS === "plaintext") return failed(met, "tls required, sending 301");
-  const route = matchRoute(host, call);
-  if (route === undefined) return failed(met, "no route matched");
+function failed(met: Meeting, error: string): Meeting {
+  return { ...met, outcome: { ...met.outcome, error } };
+}
+
+function request(configuration: Configuration, before: Meeting, manager: JsonObject): Meeting {
+  const { call } = before;
+  const inline = at(manager, "typedConfig", "routeConfig") as JsonObject | undefined;
+  const name = textAt(manager, "typedConfig", "rds", "routeConfigName");
+  const found = inline ?? scopedRoutes(configuration, manager, call) ?? configuration.routes(name);
+  const outcome: Outcome = inline === undefined ? { ...before.outcome, routeConfig: name } : { ...before.outcome };
+  const met = { ...before, outcome, ...(found !== undefined && { routeConfiguration: found }) };
+  const virtualHost = matchVirtualHost(found, call.HostHeader);
+  if (virtualHost === undefined) return failed(met, "no virtual host matched");
+  outcome.virtualHost = textAt(virtualHost, "name");
+  const within = { ...met, virtualHost };
+  if (textAt(virtualHost, "requireTls") === "ALL" && call.TLS === "plaintext")
+    return failed(within, "tls required, sending 301");
+  const { route, doubtful } = matchRoute(virtualHost, call, tokenMetadata(manager, call.Claims));
+  if (route === undefined) return failed({ ...within, doubtful }, "no route matched");
   const [routeName, cluster] = [textAt(route, "name"), textAt(route, "route", "cluster")];
   return {
-    outcome: { ...met, ...(routeName !== "" && { route: routeName }), ...(cluster !== "" && { cluster }) },
-    route,
+    ...within,
+    ...{ route, doubtful },
+    outcome: { ...outcome, ...(routeName !== "" && { route: routeName }), ...(cluster !== "" && { cluster }) },
   };
+}
+
+/** The route configuration of the scope whose key is the host; undefined where routes are not sent by scopes. */
+function scopedRoutes({ scopes = [] }: Configuration, manager: JsonObject, call: FullCall): JsonObject | undefined {
+  if (at(manager, "typedConfig", "scopedRoutes") === undefined) return undefined;
+  const host = call.HostHeader.replace(/:.*/, "").toLowerCase();
+  const scope = scopes.find((one) => objectsAt(one, "key", "fragments")[0]?.["stringKey"] === host);
+  return at(scope, "routeConfiguration") as JsonObject | undefined;
 }
 
 /** A listener of the address, else of all addresses, else the one that everything is redirected to. */

@@ -1,4 +1,5 @@
 /** A call that a proxy's configuration is to meet. */
+import type { JsonObject } from "@flotilla/proto";
 
 export interface Call {
   readonly Address?: string;
@@ -15,6 +16,8 @@ export interface Call {
   readonly Method?: string;
   /** Names in lower case. */
   readonly Headers?: Readonly<Record<string, string>>;
+  /** Of a token that is valid; undefined without one. */
+  readonly Claims?: JsonObject | undefined;
 }
 
 /** The names of the resources that the call meets; absent where it meets none. */
@@ -29,11 +32,12 @@ export interface Outcome {
 }
 
 /** A call with everything that goes without saying. */
-export type FullCall = Required<Call>;
+export type FullCall = Required<Omit<Call, "Claims">> & Pick<Call, "Claims">;
 
 const tlsAlpn = { http: "http/1.1", http2: "h2", tcp: "" };
 const mtlsAlpn = { http: "istio-http/1.1", http2: "istio-h2", tcp: "istio" };
 
+/** Defaults are those of a request to a gateway in plain text. */
 export function fullCall(call: Call): FullCall {
   const { Protocol = "tcp", TLS = "plaintext", HostHeader = "" } = call;
   const alpn = TLS === "plaintext" ? "" : (TLS === "tls" ? tlsAlpn : mtlsAlpn)[Protocol];

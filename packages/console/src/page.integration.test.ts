@@ -41,6 +41,8 @@ const screens: readonly { readonly path: string; readonly shows: string }[] = [
   { path: "/topology", shows: "10 namespaces" },
   { path: "/topology/shop", shows: "billing-1060.shop.svc.cluster.local" },
   { path: "/topology/shop/web-0.shop.svc.cluster.local", shows: "4,096 connections, 2 subsets" },
+  { path: "/topology/-/request", shows: "Name a proxy and a host." },
+  { path: `/topology/-/request?from=${proxyName(1)}&host=checkout`, shows: "Refused by the DENY policy" },
   { path: "/certificates", shows: "has not acknowledged the new root" },
   { path: "/settings", shows: "DEBOUNCE_AFTER" },
   { path: "/nowhere", shows: "There is no screen at" },
@@ -144,6 +146,32 @@ describe("the page", { skip: skipWithoutChromium }, () => {
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     assert.equal(await page.getByRole("dialog").isVisible(), false);
+  });
+
+  it("asks for the way of a request by keys alone, with its state in the address", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    await signIn(page, `${server.url}/topology/-/request`, token);
+    await page.getByText("Name a proxy and a host.").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type(proxyName(1));
+    for (const text of ["", "", "checkout", "8080", "/cart?a=b", "", "x-canary: yes"]) {
+      await page.keyboard.press("Tab");
+      if (text !== "") await page.keyboard.type(text);
+    }
+    await page.getByLabel("Path").press("Enter");
+    await page.getByText("Unless decided otherwise by filter shop.limits at checkout-v1.shop.").waitFor();
+    const asked = { from: proxyName(1), host: "checkout", port: "8080", path: "/cart?a=b", headers: "x-canary: yes" };
+    assert.deepEqual(Object.fromEntries(new URL(page.url()).searchParams), asked);
+    await page.reload();
+    await page.locator(".outcome", { hasText: "10 %" }).getByText("refused", { exact: true }).waitFor();
+    assert.equal(await page.getByLabel("Headers, one a line").inputValue(), "x-canary: yes");
+    await page.getByRole("link", { name: "AuthorizationPolicy/shop/no-admin" }).waitFor();
+    await page.goBack();
+    await page.getByText("Name a proxy and a host.").waitFor();
+    assert.equal(await page.getByLabel("Host", { exact: true }).inputValue(), "");
+    assert.deepEqual(faults, []);
   });
 
   it("shows what changes without being loaded again", async () => {

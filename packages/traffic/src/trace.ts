@@ -55,9 +55,12 @@ export function traceCall(configuration: ProxyConfiguration, arrival: Arrival): 
   const refused = filters.find(({ verdict }) => verdict === "stops");
   const routes = routeHops(met);
   const hops = [...before, ...routes];
-  const unless = hops.filter(({ verdict }) => verdict === "unknown").map(({ kind, name }) => `${kind} ${name}`);
-  if (refused !== undefined)
-    return { hops, end: { ...refusalOf(refused, met), unless: doubtsBefore(refused, filters) }, destinations: [] };
+  const unless = openHops(hops);
+  if (refused !== undefined) {
+    // Neither later filters nor the route are reached.
+    const reached = before.slice(0, before.indexOf(refused) + 1);
+    return { hops: reached, end: { ...refusalOf(refused, met), unless: openHops(reached) }, destinations: [] };
+  }
   const end = endOf(met);
   if (end !== undefined) return { hops, end: { ...end, unless }, destinations: [] };
   const destinations = destinationsOf(met).map(({ cluster, share, chosen }): TracedDestination => {
@@ -68,10 +71,9 @@ export function traceCall(configuration: ProxyConfiguration, arrival: Arrival): 
   return { hops, end: { ...overall(destinations), unless }, destinations };
 }
 
-/** Doubts of filters that come before the one that refuses. */
-function doubtsBefore(refusing: Hop, filters: readonly Hop[]): readonly string[] {
-  const before = filters.slice(0, filters.indexOf(refusing));
-  return before.filter(({ verdict }) => verdict === "unknown").map(({ kind, name }) => `${kind} ${name}`);
+/** Hops that may decide otherwise. */
+function openHops(hops: readonly Hop[]): readonly string[] {
+  return hops.filter(({ verdict }) => verdict === "unknown").map(({ kind, name }) => `${kind} ${name}`);
 }
 
 /** As the connection manager of the chain that the call meets normalizes it. */

@@ -17,6 +17,7 @@ import { objectHandlers } from "./answers/objects.ts";
 import { operationHandlers } from "./answers/operations.ts";
 import { overviewHandler } from "./answers/overview.ts";
 import { proxyHandlers } from "./answers/proxies.ts";
+import { requestPathHandlers } from "./answers/request-path/request-path.ts";
 import { topologyHandlers } from "./answers/topology.ts";
 import { EventFeed } from "./events/event-feed.ts";
 import { EventStreams } from "./events/event-streams.ts";
@@ -75,6 +76,7 @@ async function run(service: ConsoleService, onReady: MainOptions["onReady"]): Pr
     ...objectHandlers(services, api),
     ...operationHandlers({ services, metrics: measured, own: () => ownSettings(service) }),
     ...topologyHandlers(services),
+    ...requestPathHandlers(services),
   });
   const page = await readPage(service);
   using _sweeping = sweep(sessions);

@@ -53,6 +53,50 @@ spec:
     - { destination: { host: web.example, subset: v2 }, weight: 10 }
 `;
 
+/** A service with a canary, whose workload refuses a path. */
+const reviews = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: { name: reviews, namespace: shop }
+spec:
+  hosts: [reviews.example]
+  location: MESH_INTERNAL
+  ports: [{ number: 80, name: http, protocol: HTTP, targetPort: 8080 }]
+  resolution: STATIC
+  endpoints:
+  - { address: 127.0.0.2, labels: { app: reviews, version: v1, security.istio.io/tlsMode: istio } }
+  - { address: 127.0.0.3, labels: { app: reviews, version: v2 } }
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: { name: reviews, namespace: shop }
+spec:
+  host: reviews.example
+  subsets: [{ name: v1, labels: { version: v1 } }, { name: v2, labels: { version: v2 } }]
+---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: { name: reviews, namespace: shop }
+spec:
+  hosts: [reviews.example]
+  http:
+  - name: canary
+    match: [{ headers: { x-canary: { exact: "yes" } } }]
+    timeout: 4s
+    route:
+    - { destination: { host: reviews.example, subset: v1 }, weight: 90 }
+    - { destination: { host: reviews.example, subset: v2 }, weight: 10 }
+  - route: [{ destination: { host: reviews.example, subset: v1 } }]
+---
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: { name: no-admin, namespace: shop }
+spec:
+  selector: { matchLabels: { app: reviews } }
+  action: DENY
+  rules: [{ from: [{ source: { principals: [cluster.local/ns/shop/sa/e] } }], to: [{ operation: { paths: [/admin*] } }] }]
+`;
+
 /** Envoy refuses a timeout of 0s; validation does not check what a patch leads to. */
 const rejectedPatch = `
 apiVersion: networking.istio.io/v1alpha3
@@ -86,6 +130,11 @@ const screens: readonly { readonly name: string; readonly path: string; readonly
   { name: "rejections", path: "/rejections", shows: "No proxy rejects anything." },
   { name: "namespaces", path: "/topology", shows: "shop" },
   { name: "neighbours", path: "/topology/shop/web.example", shows: "Ways:" },
+  {
+    name: "request-way",
+    path: "/topology/-/request?from=envoy.shop&host=reviews.example&path=%2Fadmin&headers=x-canary%3A+yes",
+    shows: "403: Refused by the DENY policy",
+  },
   { name: "certificates", path: "/certificates", shows: "is trusted" },
   { name: "settings", path: "/settings", shows: "LOG_LEVEL" },
 ];
@@ -113,6 +162,25 @@ describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, 
     flotilla("apply", "-f", file);
   };
 
+  const startProxy = async (name: "envoy" | "reviews", address: string): Promise<void> => {
+    const { plane } = started;
+    const labels = { app: name, version: "v1" };
+    // As in a pod; nothing is redirected here, since no request is sent.
+    const interception = "REDIRECT";
+    const node = { name, namespace: "shop", serviceAccount: name.slice(0, 1), labels, address, interception } as const;
+    const discoveryAddress = `127.0.0.1:${plane.firstPort}`;
+    const bootstrap = envoyBootstrap({ node, discoveryAddress, delta: true, adminPort: 0 }) as {
+      dynamic_resources?: { lds_config?: unknown };
+    };
+    // Clusters are enough, and ports of listeners may be taken on this host.
+    delete bootstrap.dynamic_resources?.lds_config;
+    const binary = await findServer("envoy", { env: process.env });
+    const options = { binary, directory: plane.workDir, name, bootstrap: bootstrap as never };
+    const { adminUrl } = owned.use(await startEnvoy(options));
+    const record = { workDir: plane.workDir, proxy: `${name}.shop` };
+    owned.use(await recordAdminAddress(record, new URL(adminUrl).host));
+  };
+
   before(async () => {
     mkdirSync(screenshots, { recursive: true });
     const plane = owned.use(await launch({ command: [process.execPath, program, "serve"] }));
@@ -123,25 +191,9 @@ describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, 
     });
     const browser = owned.use(await launchChromium());
     started = { plane, browser, token, url: `http://localhost:${plane.firstPort + 10}` };
-    apply(objects);
-    const node = {
-      name: "envoy",
-      namespace: "shop",
-      serviceAccount: "e",
-      labels: { app: "envoy" },
-      address: "127.0.0.1",
-    };
-    const discoveryAddress = `127.0.0.1:${plane.firstPort}`;
-    const bootstrap = envoyBootstrap({ node, discoveryAddress, delta: true, adminPort: 0 }) as {
-      dynamic_resources?: { lds_config?: unknown };
-    };
-    // Clusters are enough, and ports of listeners may be taken on this host.
-    delete bootstrap.dynamic_resources?.lds_config;
-    const binary = await findServer("envoy", { env: process.env });
-    const options = { binary, directory: plane.workDir, name: "envoy", bootstrap: bootstrap as never };
-    const { adminUrl } = owned.use(await startEnvoy(options));
-    const record = { workDir: plane.workDir, proxy: "envoy.shop" };
-    owned.use(await recordAdminAddress(record, new URL(adminUrl).host));
+    apply(`${objects}---${reviews}`);
+    await startProxy("envoy", "127.0.0.1");
+    await startProxy("reviews", "127.0.0.2");
   });
   after(() => owned.disposeAsync());
 
@@ -175,6 +227,42 @@ describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, 
     assert.equal(await page.evaluate("window.isTheSame"), true);
     await page.getByRole("link", { name: "History" }).click();
     await page.locator(".diff .added", { hasText: "7654" }).first().waitFor();
+  });
+
+  it("shows what a request would meet: the route by its header, shares, and the policy that refuses it", async () => {
+    const { browser, url, token } = started;
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    await signIn(page, `${url}/topology/-/request?from=envoy.shop&host=reviews.example`, token);
+    const outcomes = page.locator(".outcome");
+    await outcomes.getByText("It goes to the application on port 8080.").waitFor();
+    assert.equal(await outcomes.count(), 1);
+    await page.getByLabel("Path").fill("/admin");
+    await page.getByLabel("Headers, one a line").fill("x-canary: yes");
+    await page.getByRole("button", { name: "Show the way" }).click();
+    const refused = outcomes.filter({ hasText: "90 %" });
+    await refused.getByText("(AuthorizationPolicy/shop/no-admin)").waitFor();
+    await refused.getByText("Decided at reviews.shop.").waitFor();
+    // No proxy is connected with the second address.
+    await outcomes.getByText("No proxy with the address of 127.0.0.3:8080 is connected").waitFor();
+    const caller = page.getByRole("region", { name: "Leaves envoy.shop" });
+    const route = caller.locator(":scope > .hops > li", { hasText: "canary" });
+    await route.getByText("Matched: header x-canary is yes.").waitFor();
+    await route.getByText("Timeout 4s.").waitFor();
+    await route.getByRole("link", { name: "VirtualService/shop/reviews" }).waitFor();
+    await caller.getByRole("link", { name: "DestinationRule/shop/reviews" }).first().waitFor();
+    const receiver = page.getByRole("region", { name: "Arrives at reviews.shop" });
+    await receiver.locator("li.stops").getByRole("link", { name: "AuthorizationPolicy/shop/no-admin" }).waitFor();
+    await receiver.getByText("Mutual TLS is PERMISSIVE on port 8080.").waitFor();
+    await page.screenshot({ path: join(screenshots, "request-way-refused-light.png"), fullPage: true });
+    // The address has it all, and what changes in the mesh appears.
+    await page.reload();
+    await refused.waitFor();
+    flotilla("delete", "AuthorizationPolicy", "no-admin", "--namespace", "shop");
+    await refused.getByText("It goes to the application on port 8080.").waitFor();
+    apply(reviews);
+    await refused.getByText("(AuthorizationPolicy/shop/no-admin)").waitFor();
+    assert.deepEqual(faults, []);
   });
 
   it("edits an object: what is wrong at its line, what would change, then applied and arrived", async () => {

@@ -42,6 +42,7 @@ import type {
   ResourcePage,
   ResourcesQuery,
 } from "./proxies.ts";
+import type { RequestPath, RequestPathQuery } from "./request-path.ts";
 
 type None = Readonly<Record<string, never>>;
 
@@ -88,4 +89,5 @@ export interface Endpoints {
   readonly "GET /api/v1/topology/namespaces": Endpoint<NamespacePage, PageQuery>;
   readonly "GET /api/v1/topology/services": Endpoint<TopologyServicePage, ServicesQuery>;
   readonly "GET /api/v1/topology/services/{namespace}/{hostname}": Endpoint<Neighbourhood>;
+  readonly "GET /api/v1/topology/path": Endpoint<RequestPath, RequestPathQuery>;
 }

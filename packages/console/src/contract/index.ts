@@ -6,3 +6,4 @@ export type * from "./events.ts";
 export type * from "./operations.ts";
 export type * from "./overview.ts";
 export type * from "./proxies.ts";
+export type * from "./request-path.ts";

@@ -5,6 +5,7 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/tables.css";
 import "./styles/screens.css";
+import "./styles/request-way.css";
 import { App } from "./app.tsx";
 import { router } from "./state/browser.ts";
 

@@ -14,6 +14,7 @@ import {
 } from "./sample-details.ts";
 import { type SampleMesh, sampleOverview, sampleProxy, sampleResources } from "./sample-mesh.ts";
 import { pageOf } from "./sample-pages.ts";
+import { sampleWay } from "./sample-way.ts";
 
 /** A status of the API and the JSON beside it. */
 export interface SampleAnswer {
@@ -119,6 +120,7 @@ const answers: readonly (readonly [call: string, answer: Answering])[] = [
     ({ mesh, query }) =>
       pageOf(mesh.services, query, { facets: ["namespace", "registry"], textOf: ({ hostname }) => hostname }),
   ],
+  ["GET topology/path", ({ query }) => sampleWay(query.get("from") ?? "")],
   ["GET topology/services/{}/{}", ({ mesh, names: [, hostname = ""] }) => sampleNeighbours(mesh, hostname)],
 ];
 

@@ -25,6 +25,15 @@ export class ByReplica {
   }
 }
 
+/** Answers of a page that depend on its query. */
+export class ByQuery {
+  readonly answer: (query: URLSearchParams) => unknown;
+
+  constructor(answer: (query: URLSearchParams) => unknown) {
+    this.answer = answer;
+  }
+}
+
 /** Answers by `SERVICE PATH`; other pages are not there. */
 export function servicesWith(pages: Readonly<Record<string, unknown>>): {
   readonly services: Services;
@@ -39,9 +48,15 @@ export function servicesWith(pages: Readonly<Record<string, unknown>>): {
     const what = [method, `${service} ${path}${suffix}`, token && `by ${token}`, body && JSON.stringify(body)];
     asked.push(what.filter(Boolean).join(" "));
   };
-  const answerOf = <T>(service: ServiceName, path: string, replica: string | undefined): Answer<T> => {
+  const answerOf = <T>(
+    service: ServiceName,
+    { path, query = {} }: Question,
+    replica: string | undefined,
+  ): Answer<T> => {
     const found = pages[`${service} ${path}`];
-    const value = found instanceof ByReplica ? found.values[replica ?? ""] : found;
+    const given = new URLSearchParams(query as Readonly<Record<string, string>>);
+    const known = found instanceof ByQuery ? found.answer(given) : found;
+    const value = known instanceof ByReplica ? known.values[replica ?? ""] : known;
     const none = value === undefined ? new NoAnswer(`no ${path}`, 404) : value instanceof NoAnswer ? value : undefined;
     if (none === undefined) return { isAnswered: true, value: value as T, replica: replica ?? "a" };
     const { reason, message, status } = none;
@@ -53,15 +68,15 @@ export function servicesWith(pages: Readonly<Record<string, unknown>>): {
     replicas: async (service) => namesOf(service).map((name) => ({ name, url: `http://${name}` })),
     first: async <T>(service: ServiceName, question: Question) => {
       note(service, question);
-      return answerOf<T>(service, question.path, undefined);
+      return answerOf<T>(service, question, undefined);
     },
     all: async <T>(service: ServiceName, question: Question) => {
       note(service, question);
-      return namesOf(service).map((name) => answerOf<T>(service, question.path, name));
+      return namesOf(service).map((name) => answerOf<T>(service, question, name));
     },
     at: async <T>(service: ServiceName, { name }: { readonly name: string }, question: Question) => {
       note(service, question);
-      return answerOf<T>(service, question.path, name);
+      return answerOf<T>(service, question, name);
     },
   };
   return { services, asked };

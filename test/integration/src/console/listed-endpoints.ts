@@ -153,4 +153,15 @@ export const listedEndpoints: readonly ListedEndpoint[] = [
     path: "/api/v1/topology/services/shop/web.example",
     isRight: ({ mtls, nodes, policies }) => mtls === "STRICT" && nodes.length > 0 && policies.length === 1,
   },
+  {
+    path: "/api/v1/topology/path?from=web.shop&host=web.example",
+    isRight: ({ way }) =>
+      way.proxy === "web.shop" &&
+      way.hops.some(
+        ({ kind, objects }: { kind: string; objects: string[] }) =>
+          kind === "route" && objects.includes("VirtualService/shop/web"),
+      ) &&
+      way.destinations[0].cluster === cluster &&
+      way.destinations[0].endpoints[0].address === "10.1.1.1:80",
+  },
 ];

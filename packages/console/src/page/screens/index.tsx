@@ -14,6 +14,7 @@ import { OverviewScreen } from "./overview.tsx";
 import { ProxiesScreen } from "./proxies.tsx";
 import { ProxyScreen } from "./proxy.tsx";
 import { RejectionsScreen } from "./rejections.tsx";
+import { RequestWayScreen } from "./request-way.tsx";
 import { SettingsScreen } from "./settings.tsx";
 import { NamespacesScreen, ServicesScreen } from "./topology.tsx";
 
@@ -46,6 +47,7 @@ const routes: readonly ScreenRoute[] = [
   { pattern: "/changes/compare", title: () => "Compare generations", screen: CompareScreen },
   { pattern: "/rejections", title: () => "Rejections", screen: RejectionsScreen },
   { pattern: "/topology", title: () => "Topology", screen: NamespacesScreen },
+  { pattern: "/topology/-/request", title: () => "What a request would meet", screen: RequestWayScreen },
   { pattern: "/topology/:namespace", title: (names) => names.get("namespace") ?? "", screen: ServicesScreen },
   {
     pattern: "/topology/:namespace/:hostname",

@@ -7,7 +7,7 @@ import { Table } from "../parts/list.tsx";
 import { Answered, useAnswer } from "../parts/reading.tsx";
 import { ObjectLink, Panel, State } from "../parts/text.tsx";
 import { router, theme } from "../state/browser.ts";
-import { type ScreenProps, servicePath } from "../state/places.ts";
+import { type ScreenProps, servicePath, wayPath } from "../state/places.ts";
 import { pathOf } from "../state/router.ts";
 
 /** `/topology/:namespace/:hostname` */
@@ -49,6 +49,9 @@ function Summary({ neighbourhood: { service, mtls, omitted } }: { readonly neigh
         {formatCount(healthy)} of {counted(endpoints, "endpoint")} healthy
       </span>
       <span>{registry}</span>
+      <a href={wayPath({ host: service.hostname, ...(ports[0] && { port: String(ports[0].number) }) })}>
+        What a request to it would meet
+      </a>
       {omitted > 0 && <span class="tag warn">{counted(omitted, "neighbour")} left out</span>}
     </div>
   );

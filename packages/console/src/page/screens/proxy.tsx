@@ -9,7 +9,7 @@ import { chosenTab, type Tab, Tabs } from "../parts/tabs.tsx";
 import { Ago, State } from "../parts/text.tsx";
 import { answers, router } from "../state/browser.ts";
 import { listRequest } from "../state/list-state.ts";
-import type { ScreenProps } from "../state/places.ts";
+import { type ScreenProps, wayPath } from "../state/places.ts";
 import { requestPath } from "../state/requests.ts";
 import { ProxyCompare } from "./proxy-compare.tsx";
 import { ProxyResources } from "./proxy-resources.tsx";
@@ -66,6 +66,9 @@ function Summary({ detail }: { readonly detail: ProxyDetail }): VNode {
       <span>
         connected <Ago at={connectedAt} />
       </span>
+      <a class="button" href={wayPath({ from: proxy })}>
+        What a request would meet
+      </a>
       <a
         class="button"
         download={`${proxy}.json`}

@@ -7,7 +7,7 @@ import { Answered, useAnswer } from "../parts/reading.tsx";
 import { SearchField } from "../parts/search-field.tsx";
 import { router } from "../state/browser.ts";
 import { filtersOf, listRequest } from "../state/list-state.ts";
-import { type ScreenProps, servicePath } from "../state/places.ts";
+import { type ScreenProps, servicePath, wayPath } from "../state/places.ts";
 import { pathOf } from "../state/router.ts";
 
 const namespaceColumns: readonly Column<NamespaceRow>[] = [
@@ -30,6 +30,9 @@ export function NamespacesScreen(): VNode {
       <h1>Topology</h1>
       <search class="toolbar">
         <SearchField label="Search namespaces" />
+        <a class="button" href={wayPath()}>
+          What a request would meet
+        </a>
       </search>
       <Answered shown={shown} what="namespaces">
         {(page) => (

@@ -1,6 +1,6 @@
 /** Addresses of the screens, from the names that the contract uses. */
 import type { ObjectName } from "../../contract/index.ts";
-import { pathOf } from "./router.ts";
+import { formatAddress, pathOf } from "./router.ts";
 
 /** The parts of `Kind/namespace/name`; undefined for a text that is none. */
 export function objectParts(object: ObjectName): { kind: string; namespace: string; name: string } | undefined {
@@ -22,6 +22,11 @@ export function proxyPath(proxy: string): string {
 /** The screen of a service and its neighbours. */
 export function servicePath(namespace: string, hostname: string): string {
   return pathOf("topology", namespace, hostname);
+}
+
+/** The screen of the way of a request, with what is known of it; no namespace is named `-`. */
+export function wayPath(known: Readonly<Record<string, string>> = {}): string {
+  return formatAddress("/topology/-/request", new Map(Object.entries(known)));
 }
 
 /** The screen above: of `/objects/Gateway/shop/web` it is `/objects`; of the first level the overview. */

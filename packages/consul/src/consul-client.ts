@@ -77,8 +77,8 @@ export class ConsulClient implements Disposable {
     }
     const { response, text } = answer;
     if (response.statusCode !== 200) {
-      const said = text.trim().slice(0, 200);
-      throw new ConsulError("CONSUL_REFUSED", `${url.origin}${path}: status ${response.statusCode}: ${said}`);
+      const shown = text.trim().slice(0, 200);
+      throw new ConsulError("CONSUL_REFUSED", `${url.origin}${path}: status ${response.statusCode}: ${shown}`);
     }
     return { body: parse(text, `${url.origin}${path}`), index: Number(response.headers["x-consul-index"] ?? 0) || 0 };
   }

@@ -53,9 +53,9 @@ async function run(fields: ExecFields, file: string): Promise<NonNullable<Printe
   const wrong = (reason: string, cause?: unknown) =>
     new KubeError("KUBE_CONFIG", `${file}: the program ${command} ${reason}`, { cause });
   const text = await new Promise<string>((resolve, reject) => {
-    execFile(command, [...args], options, (error, output, said) => {
+    execFile(command, [...args], options, (error, output, stderr) => {
       if (error === null) resolve(output);
-      else reject(wrong(`failed: ${said.trim().slice(0, 200) || error.message}`, error));
+      else reject(wrong(`failed: ${stderr.trim().slice(0, 200) || error.message}`, error));
     });
   });
   let printed: Printed;

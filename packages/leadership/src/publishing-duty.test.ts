@@ -56,11 +56,11 @@ test("one of two publishes; the other begins with all that it knows when the fir
   await using bus = await opened("duty-two");
   const said: string[] = [];
   const one = replica(bus, "one", said);
-  await one.duty.know(() => [[change("a")]]);
+  await one.duty.noteSnapshot(() => [[change("a")]]);
   await one.duty.settled;
   const two = replica(bus, "two", said);
   let known = [change("a")];
-  await two.duty.know(() => [known]);
+  await two.duty.noteSnapshot(() => [known]);
   await two.duty.settled;
   assert.equal(await one.duty.publish([change("b")]), 1);
   assert.equal(await two.duty.publish([change("b")]), 0);
@@ -86,7 +86,7 @@ test("a publisher that cannot renew stops, and publishes everything when it can 
   };
   const said: string[] = [];
   const one = replica(cut, "one", said);
-  await one.duty.know(() => [[change("a")]]);
+  await one.duty.noteSnapshot(() => [[change("a")]]);
   await one.duty.settled;
   isAway = true;
   const isRefused = async () => (await one.duty.publish([change("b")])) === 0;
@@ -104,7 +104,7 @@ test("a bucket that cannot be opened is tried again", async () => {
     ++attempts < 2 ? Promise.reject(new Error("maximum number of streams reached")) : bus.keyValue(...given);
   const said: string[] = [];
   const one = replica(Object.assign(Object.create(bus) as Bus, { keyValue }), "one", said);
-  await one.duty.know(() => [[change("a")]]);
+  await one.duty.noteSnapshot(() => [[change("a")]]);
   await one.duty.settled;
   await one.stop();
   assert.deepEqual([attempts, said], [2, ["one all a"]]);

@@ -56,7 +56,7 @@ export class PublishingDuty implements ChangePublisher {
   }
 
   /** `snapshot` gives all that is known whenever it is asked. */
-  async know(snapshot: () => Snapshot): Promise<void> {
+  async noteSnapshot(snapshot: () => Snapshot): Promise<void> {
     const isFirst = this.#snapshot === undefined;
     this.#snapshot = snapshot;
     this.#isKnown.resolve();

@@ -7,7 +7,7 @@ import { typeUrl as types } from "@flotilla/proto";
 import { absentResource, type Bodies, type MessageBody } from "./message-body.ts";
 import { diffVersions, type Resource, type ResourceSet, resourcesFor, rulesOf } from "./resource-set.ts";
 import { isAnswer, type StreamState, type Subscription, type TypeState } from "./stream-types.ts";
-import { wants } from "./subscription.ts";
+import { isSubscribed } from "./subscription.ts";
 
 export type Form = "sotw" | "delta";
 
@@ -72,7 +72,9 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   const { sent, claim, due, subscription, suspects } = known;
   const shared = deltaBody(known, set, bodies);
   if (isPlainPush(known) && shared.removed.length === 0) return shared.resources.length === 0 ? undefined : shared;
-  const removed = shared.removed.filter((name) => wants(subscription, name) || isWantedByAlias(known, set, name));
+  const removed = shared.removed.filter(
+    (name) => isSubscribed(subscription, name) || isWantedByAlias(known, set, name),
+  );
   const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
   const asked = due?.asked === "all" ? subscription.names : (due?.asked ?? []);
   const absent = [...asked, ...(due?.dropped ?? []), ...suspects.keys()];

@@ -356,7 +356,7 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
-      name: "a client that wants nothing says so with a star given up in the first request",
+      name: "a client without subscriptions gives up the star in its first request",
       lines: [
         [put(cluster, ab)],
         [delta(cluster, { subscribe: ["*"], unsubscribe: ["*"] })],

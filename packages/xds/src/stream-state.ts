@@ -26,7 +26,7 @@ import {
   type TypeState,
   withType,
 } from "./stream-types.ts";
-import { wants } from "./subscription.ts";
+import { isSubscribed } from "./subscription.ts";
 
 export const newStream: StreamState = {
   types: new Map(),
@@ -176,7 +176,7 @@ function look(
   if (isPush && usesClusters(typeUrl) && clustersAreUnderWay(state)) return "wait";
   if (known.sent === undefined || !removalsMustWait(state, typeUrl)) return message;
   const { changed, removed } = bodies.diff(known.sent, set);
-  if (!removed.some((name) => wants(known.subscription, name))) return message;
+  if (!removed.some((name) => isSubscribed(known.subscription, name))) return message;
   if (isPush && changed.length === 0) return "wait";
   const kept = bodies.withoutRemovals(known.sent, set);
   const first = plan(form, known, kept, bodies);

@@ -13,7 +13,7 @@ export interface SubscriptionChange {
 const nothing: ReadonlySet<string> = new Set();
 const wildcardName = "*";
 
-export function wants(subscription: Subscription, name: string): boolean {
+export function isSubscribed(subscription: Subscription, name: string): boolean {
   return subscription.wildcard || subscription.names.has(name);
 }
 

@@ -4,7 +4,7 @@
  * Source: corpus serviceregistry, autoAllocateIPs.
  */
 import { fnv1a, type Service } from "@flotilla/model";
-import { wantsAddress } from "./service-entry.ts";
+import { needsAddress } from "./service-entry.ts";
 
 const slots = 256 * 254;
 /** The largest prime below the number of slots: double hashing then visits every slot. */
@@ -17,7 +17,7 @@ const prime = 65011;
 export function hashedAddresses(services: readonly Service[]): readonly Service[] {
   const taken = new Map<number, Service>();
   for (const service of services) {
-    if (wantsAddress(service) && taken.size < slots) taken.set(freeSlot(service, taken), service);
+    if (needsAddress(service) && taken.size < slots) taken.set(freeSlot(service, taken), service);
   }
   const byHost = new Map<string, readonly [number, number]>();
   // An address may not end in .0: from there on everything moves by one.
@@ -28,7 +28,7 @@ export function hashedAddresses(services: readonly Service[]): readonly Service[
     byHost.set(hostKey(service), [Math.floor((slot + shift) / 255), (slot + shift) % 255]);
   }
   return services.map((service) => {
-    const octets = wantsAddress(service) ? byHost.get(hostKey(service)) : undefined;
+    const octets = needsAddress(service) ? byHost.get(hostKey(service)) : undefined;
     if (octets === undefined) return service;
     const [third, fourth] = octets;
     return {

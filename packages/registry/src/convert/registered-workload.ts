@@ -43,9 +43,9 @@ const healthAnnotation = "proxy.istio.io/health-checks-enabled";
 const longestName = 253;
 
 export function registeredEntry(machine: RegisteredWorkload, group: Config, rules: RegistrationRules): Config {
-  const { key, address, locality, labels: said, connectedAtMs } = machine;
+  const { key, address, locality, labels: stated, connectedAtMs } = machine;
   const { metadata = {}, template = {}, probe } = group.spec as WorkloadGroupSpec;
-  const { [localityLabel]: _, ...own } = said;
+  const { [localityLabel]: _, ...own } = stated;
   const labels = { ...template.labels, ...metadata.labels, ...own };
   const network = key.network || template.network;
   const health = rules.healthChecks ? machine.health : undefined;

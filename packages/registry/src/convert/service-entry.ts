@@ -86,7 +86,7 @@ function convertEntryPort({ name = "", number, protocol = "" }: ServiceEntryPort
 }
 
 /** Does the service take part in automatic allocation? Without load balancing the caller's address would be lost. */
-export function wantsAddress({ defaultAddress, hostname, resolution }: Service): boolean {
+export function needsAddress({ defaultAddress, hostname, resolution }: Service): boolean {
   return defaultAddress === unspecifiedAddress && !isWildcard(hostname) && resolution !== "passthrough";
 }
 

@@ -3,7 +3,7 @@ import { compareText, rangeBits, type Service } from "@flotilla/model";
 import { AddressPool, type Allocated, addressRange } from "../convert/address-pool.ts";
 import { hashedAddresses } from "../convert/hashed-addresses.ts";
 import { unspecifiedAddress } from "../convert/kubernetes-service.ts";
-import { wantsAddress } from "../convert/service-entry.ts";
+import { needsAddress } from "../convert/service-entry.ts";
 import type { RegistrySettings } from "../settings.ts";
 
 /** The settings that automatic addresses depend on. */
@@ -30,8 +30,8 @@ export class Allocation {
   }
 
   /** Those whose status has addresses keep them, and some opt out; istiod hashes addresses for all alike. */
-  wants(service: Service): boolean {
-    if (!wantsAddress(service)) return false;
+  needsAddresses(service: Service): boolean {
+    if (!needsAddress(service)) return false;
     if (this.#pool === undefined) return true;
     if (service.labels["networking.istio.io/enable-autoallocate-ip"] === "false") return false;
     return service.autoAllocatedIpv4 === undefined && service.autoAllocatedIpv6 === undefined;
@@ -46,7 +46,7 @@ export class Allocation {
 
   /** Allocates for all and returns the hosts whose addresses changed. */
   allocate(services: readonly Service[]): ReadonlySet<string> {
-    const wanting = services.filter((service) => this.wants(service)).sort(byAge);
+    const wanting = services.filter((service) => this.needsAddresses(service)).sort(byAge);
     const before = this.#given;
     this.#given =
       this.#pool === undefined

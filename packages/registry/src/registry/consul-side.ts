@@ -111,9 +111,9 @@ function findings(instances: readonly ConsulInstance[]): readonly Finding[] {
   const protocols = new Map<number, string>();
   return instances.flatMap((instance): readonly Finding[] => {
     const { id, port, meta } = instance;
-    const said = meta["protocol"] ?? "";
+    const declared = meta["protocol"] ?? "";
     const before = protocols.get(port);
-    if (before === undefined) protocols.set(port, said);
+    if (before === undefined) protocols.set(port, declared);
     return [
       ...(isValidPort({ port })
         ? []
@@ -123,14 +123,16 @@ function findings(instances: readonly ConsulInstance[]): readonly Finding[] {
         : []),
       ...(consulProtocol(instance).isKnown
         ? []
-        : [{ id, field: "Service.Meta[protocol]", reason: `"${said}" is no protocol: the port is carried as TCP` }]),
-      ...(before === undefined || before === said
+        : [
+            { id, field: "Service.Meta[protocol]", reason: `"${declared}" is no protocol: the port is carried as TCP` },
+          ]),
+      ...(before === undefined || before === declared
         ? []
         : [
             {
               id,
               field: "Service.Meta[protocol]",
-              reason: `is "${said}" for port ${port}, while another instance declares "${before}": one of them holds`,
+              reason: `is "${declared}" for port ${port}, while another instance declares "${before}": one of them holds`,
             },
           ]),
     ];

@@ -37,7 +37,7 @@ export class ExternalSide {
   /** The services to publish after these entries changed; undefined for those that are gone. */
   services(entries: ReadonlySet<ObjectName>): readonly (readonly [ServiceKey, Service | undefined])[] {
     const result = new Map<string, readonly [ServiceKey, Service | undefined]>();
-    const say = (service: Service, value: Service | undefined) => {
+    const emit = (service: Service, value: Service | undefined) => {
       const key = this.#key(service);
       result.set(serviceKeyText(key), [key, value]);
     };
@@ -47,16 +47,16 @@ export class ExternalSide {
     let isGivenTwice = false;
     for (const name of entries) {
       for (const service of this.#services.get(name) ?? []) {
-        if (allocation.wants(service)) wantedBefore.add(hostText(service));
-        say(service, undefined);
+        if (allocation.needsAddresses(service)) wantedBefore.add(hostText(service));
+        emit(service, undefined);
       }
       const services = this.#convert(name);
       if (services.length === 0) this.#services.delete(name);
       else this.#services.set(name, services);
       for (const service of services) {
-        if (allocation.wants(service)) wanted.add(service);
+        if (allocation.needsAddresses(service)) wanted.add(service);
         isGivenTwice ||= allocation.hasGiven(service);
-        say(service, service);
+        emit(service, service);
       }
     }
     const hosts = new Set([...wanted].map(hostText));
@@ -65,9 +65,10 @@ export class ExternalSide {
       // One host's address can depend on the others'.
       const all = [...this.#services.values()].flat();
       const moved = allocation.allocate(all);
-      for (const service of all) if (allocation.wants(service) && moved.has(hostText(service))) wanted.add(service);
+      for (const service of all)
+        if (allocation.needsAddresses(service) && moved.has(hostText(service))) wanted.add(service);
     }
-    for (const service of wanted) say(service, allocation.withAddresses(service));
+    for (const service of wanted) emit(service, allocation.withAddresses(service));
     return [...result.values()];
   }
 

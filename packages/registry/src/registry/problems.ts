@@ -128,27 +128,27 @@ function sharedAddresses(services: readonly Service[]): readonly RegistryProblem
   const ofClusters = new Map<string, Service>();
   const ofPorts = new Map<string, Service>();
   const problems: RegistryProblem[] = [];
-  const say = (service: Service, field: string, claim: string, owner: Service) =>
+  const conflict = (service: Service, field: string, claim: string, owner: Service) =>
     problems.push({ object: service.definedBy, field, reason: `${claim} belongs to ${owner.definedBy} already` });
   for (const service of services) {
     for (const [cluster, vips] of Object.entries(service.clusterVips)) {
       for (const vip of vips) {
         if (vip === unspecifiedAddress) continue;
         const owner = ofClusters.get(`${cluster}|${vip}`);
-        if (owner !== undefined) say(service, "spec.clusterIP", vip, owner);
+        if (owner !== undefined) conflict(service, "spec.clusterIP", vip, owner);
         else ofClusters.set(`${cluster}|${vip}`, service).set(vip, service);
       }
     }
     if (service.registry !== "External") continue;
     for (const address of ownAddresses(service)) {
       const kubernetes = ofClusters.get(address);
-      if (kubernetes !== undefined) say(service, "spec.addresses", address, kubernetes);
+      if (kubernetes !== undefined) conflict(service, "spec.addresses", address, kubernetes);
       for (const { number, protocol } of service.ports) {
         const owner = ofPorts.get(`${address}|${number}`);
         if (owner === undefined) ofPorts.set(`${address}|${number}`, service);
         // HTTP requests name their host.
         else if (owner.hostname !== service.hostname && !(isHttp(protocol) && isHttpAt(owner, number)))
-          say(service, "spec.addresses", `port ${number} of ${address}`, owner);
+          conflict(service, "spec.addresses", `port ${number} of ${address}`, owner);
       }
     }
   }

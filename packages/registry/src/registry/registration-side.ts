@@ -116,8 +116,8 @@ export class RegistrationSide {
       );
     }
     const reported = [...this.#written].flatMap(([name, entry]) => {
-      const said = entryWithHealth(entry, this.#machineOfEntry(name), rules);
-      return said === entry ? [] : [said];
+      const shown = entryWithHealth(entry, this.#machineOfEntry(name), rules);
+      return shown === entry ? [] : [shown];
     });
     return { registered: [...registered.values()], reported };
   }

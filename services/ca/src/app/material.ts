@@ -23,8 +23,8 @@ export function openAnchors({ settings, health, log }: CaService, trust: MeshTru
     ...{ urls: settings.bundleUrls, refreshMs: settings.bundleRefreshMs, fetchText, log: log.child({ part: "trust" }) },
     onProblem: (reason) => health.setCondition("trust bundle", reason),
   });
-  anchors.want(trust.anchors);
-  trust.onChange(() => anchors.want(trust.anchors));
+  anchors.setWanted(trust.anchors);
+  trust.onChange(() => anchors.setWanted(trust.anchors));
   return Object.assign(anchors, { [Symbol.asyncDispose]: () => anchors.stop() });
 }
 

@@ -47,7 +47,7 @@ export function followMesh(
     };
   const ended = new AbortController();
   const signal = AbortSignal.any([stop, ended.signal]);
-  const heard = Promise.withResolvers<void>();
+  const received = Promise.withResolvers<void>();
   const away = Promise.withResolvers<void>();
   let isConnected = false;
   const onAway = (): void =>
@@ -57,7 +57,7 @@ export function followMesh(
   if (!isRestored) health.setCondition("mesh", "no mesh configuration received yet: the defaults hold");
   const onHeard = (): void => {
     health.setCondition("mesh", undefined);
-    heard.resolve();
+    received.resolve();
   };
   const follow = async (): Promise<void> => {
     const options = { url, replicas, clientName: "ca", log, health, metrics, onAway };
@@ -70,7 +70,7 @@ export function followMesh(
   });
   // It is awaited later; failing before that must not end the process as an unhandled rejection.
   following.catch(() => undefined);
-  const first = Promise.race([heard.promise, following, away.promise, delay(patienceMs, signal)]);
+  const first = Promise.race([received.promise, following, away.promise, delay(patienceMs, signal)]);
   return {
     known: isRestored || !hasBusCertificate ? Promise.resolve() : first,
     away: away.promise,

@@ -72,7 +72,7 @@ function notTrusting(root: string, evidence: Evidence): readonly Holdup[] {
   const behind = inUse.filter(
     (holding) => !holding.roots.includes(root) && !acknowledged.some((proxy) => isAt(proxy, holding)),
   );
-  const strangers = proxies.filter(
+  const foreign = proxies.filter(
     (proxy) =>
       proxy.identities.length > 0 &&
       proxy.roots?.includes(root) !== true &&
@@ -86,7 +86,7 @@ function notTrusting(root: string, evidence: Evidence): readonly Holdup[] {
   };
   return [
     ...onePerHolder(behind, evidence, texts),
-    ...strangers.map(({ proxy, identities }) => ({
+    ...foreign.map(({ proxy, identities }) => ({
       ...{ name: proxy, proxy, isConnected: true },
       reason: `is connected as ${identities.join(", ")} and is not known to trust the new root`,
     })),

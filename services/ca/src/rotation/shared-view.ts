@@ -6,7 +6,7 @@ import type { Replica } from "./holdups.ts";
 
 interface Report {
   readonly proxies: readonly ProxyTrust[];
-  readonly heardMs: number;
+  readonly receivedMs: number;
 }
 
 /** A replica of ca that was killed does not hold up rotations for ever. */
@@ -31,8 +31,10 @@ export class SharedView {
   }
 
   proxies(): readonly ProxyTrust[] {
-    const heard = [...this.#reports.values()].filter(({ heardMs }) => this.#nowMs() - heardMs < trustReportTtlMs);
-    return heard.flatMap(({ proxies }) => proxies);
+    const current = [...this.#reports.values()].filter(
+      ({ receivedMs }) => this.#nowMs() - receivedMs < trustReportTtlMs,
+    );
+    return current.flatMap(({ proxies }) => proxies);
   }
 
   async followReplicas(values: KeyValue, stop: AbortSignal): Promise<void> {
@@ -49,7 +51,7 @@ export class SharedView {
     for await (const entry of values.watch(stop)) {
       const { key, value } = entry;
       const proxies = readValue(values, entry, decodeTrustReport);
-      if (proxies !== undefined) this.#reports.set(key, { proxies, heardMs: this.#nowMs() });
+      if (proxies !== undefined) this.#reports.set(key, { proxies, receivedMs: this.#nowMs() });
       else if (value === undefined) this.#reports.delete(key);
     }
   }

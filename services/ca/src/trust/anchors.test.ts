@@ -62,7 +62,7 @@ describe("additional roots", () => {
     };
     const anchors = new Anchors({ urls: [], refreshMs: 1000, fetchText, log: noopLogger, onProblem });
     try {
-      anchors.want({ pems: [first.pem, "nonsense"], urls: [url] });
+      anchors.setWanted({ pems: [first.pem, "nonsense"], urls: [url] });
       assert.equal(anchors.pem, first.pem);
       await until(() => /caCertificates\[1\].*status 500/s.test(problem ?? ""), {
         withinMs: 30_000,
@@ -70,13 +70,13 @@ describe("additional roots", () => {
       });
       Object.assign(answers, { status: 200, text: bundle(second) });
       await until(() => anchors.pem === first.pem + second.pem, { withinMs: 30_000, what: "the fetched root" });
-      anchors.want({ pems: [], urls: [url] });
+      anchors.setWanted({ pems: [], urls: [url] });
       assert.equal(problem, undefined);
       answers.text = "{}";
       await until(() => /no keys/.test(problem ?? ""), { withinMs: 30_000, what: "the bad bundle" });
       assert.equal(anchors.pem, second.pem);
       const before = asked;
-      anchors.want({ pems: [], urls: [] });
+      anchors.setWanted({ pems: [], urls: [] });
       assert.equal(anchors.pem, "");
       await new Promise((resolve) => setTimeout(resolve, 1500));
       assert.ok(asked <= before + 1, "who is not wanted is not asked");

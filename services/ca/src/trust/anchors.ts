@@ -44,7 +44,7 @@ export class Anchors {
   }
 
   /** Sets the bundles that the mesh uses now. Certificates that cannot be read are reported and left out; the others count. */
-  want({ pems, urls }: Wanted): void {
+  setWanted({ pems, urls }: Wanted): void {
     this.#problems.clear();
     this.#pems = pems.flatMap((pem, at) => this.#readPem(pem, at));
     this.#follow([...new Set([...this.#options.urls, ...urls])]);

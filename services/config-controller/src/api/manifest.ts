@@ -41,12 +41,12 @@ export function admit(body: unknown, path: ResourcePath, validate: Validate): Ad
 /** Values from the path are filled in where the object lacks them; the object must not contradict them. */
 function placed(body: unknown, { kind, apiVersion, namespace, name }: ResourcePath): KubeObject {
   if (!isObject(body)) throw new ApiError(400, "BadRequest", "the body is no object");
-  const { apiVersion: said = apiVersion, kind: saidKind = kind.kind, metadata = {} } = body;
-  if (said !== apiVersion || saidKind !== kind.kind)
+  const { apiVersion: stated = apiVersion, kind: statedKind = kind.kind, metadata = {} } = body;
+  if (stated !== apiVersion || statedKind !== kind.kind)
     throw new ApiError(
       400,
       "BadRequest",
-      `the body is a ${String(said)} ${String(saidKind)}, the path means ${apiVersion} ${kind.kind}`,
+      `the body is a ${String(stated)} ${String(statedKind)}, the path means ${apiVersion} ${kind.kind}`,
     );
   if (!isObject(metadata)) throw new ApiError(400, "BadRequest", "metadata is no object");
   const own = {

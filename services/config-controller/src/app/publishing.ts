@@ -30,7 +30,7 @@ export async function publishView(service: ConfigService, parts: PublishingParts
   const options = {
     ...{ publisher: duty, metrics, log, canSeal, nowMs: Date.now },
     onSnapshot: (keep: (key: ConfigKey) => boolean) =>
-      duty.know(() => [known(), { keep: (key) => "kind" in key && keep(key) }]),
+      duty.noteSnapshot(() => [known(), { keep: (key) => "kind" in key && keep(key) }]),
     isInView: (key: ConfigKey) => view.store.has(key) && isPublished(key),
   };
   await Promise.all([publishChanges(view.groups(), options, stop), duty.run(stop), markReady(service, duty)]);

@@ -200,9 +200,9 @@ export class GatewayStatus {
     const fields = this.#statusOf(text);
     if (object === undefined || fields === undefined) return;
     const { generation } = object;
-    const said = JSON.stringify([generation, fields]);
+    const written = JSON.stringify([generation, fields]);
     const isPool = key.kind === "InferencePool";
-    if (this.#written.get(text) === said && !isPool) return;
+    if (this.#written.get(text) === written && !isPool) return;
     const path = await this.#pathOf(key);
     if (path === undefined) return this.#note(text, kindsAgainMs);
     const { api, nowMs, onWritten } = this.#options;
@@ -226,7 +226,7 @@ export class GatewayStatus {
       this.#stored.note(key, await api.apply<StoredObject>(`${path}/status`, body, { fieldManager, force: true }));
       onWritten();
     }
-    this.#written.set(text, said);
+    this.#written.set(text, written);
   }
 
   #statusOf(text: string): StatusFields | undefined {

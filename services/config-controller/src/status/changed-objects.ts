@@ -60,15 +60,15 @@ export class ChangedObjects {
 
   #read(): ReadonlyMap<string, string> {
     const { distributions, refused } = this.#sources;
-    const said = new Map<string, string>();
-    const say = (object: string, text: string) => {
-      if (statusKey(object) !== undefined) said.set(object, `${said.get(object) ?? ""}\n${text}`);
+    const texts = new Map<string, string>();
+    const add = (object: string, text: string) => {
+      if (statusKey(object) !== undefined) texts.set(object, `${texts.get(object) ?? ""}\n${text}`);
     };
-    for (const { object = "", field = "", reason } of refused()) say(object, `${field} ${reason}`);
-    for (const [object, messages] of distributions.findings()) say(object, messages.join("\n"));
+    for (const { object = "", field = "", reason } of refused()) add(object, `${field} ${reason}`);
+    for (const [object, messages] of distributions.findings()) add(object, messages.join("\n"));
     for (const { proxy, objects, message } of distributions.refusals())
-      for (const object of objects) say(object, `${proxy} ${message}`);
-    return said;
+      for (const object of objects) add(object, `${proxy} ${message}`);
+    return texts;
   }
 
   #notify(): void {

@@ -30,7 +30,7 @@ export function layeredStore(name: string, stores: readonly ConfigStore[]): Conf
     get: async (key) => (await holderOf(key))?.get(key),
     list: async (kind, namespace) => {
       const merged = new Map<string, Config>();
-      for (const store of stores.filter(knows(kind))) {
+      for (const store of stores.filter(holdsKind(kind))) {
         for (const config of await store.list(kind, namespace)) {
           const text = configKeyText(config.key);
           if (!merged.has(text)) merged.set(text, config);
@@ -45,6 +45,6 @@ export function layeredStore(name: string, stores: readonly ConfigStore[]): Conf
   });
 }
 
-function knows(kind: string): (store: ConfigStore) => boolean {
+function holdsKind(kind: string): (store: ConfigStore) => boolean {
   return (store) => store.schemas().some(({ name }) => name === kind);
 }

@@ -30,7 +30,7 @@ export function createPublishing(service: RegistryService, options: PublishingOp
   const progress = new Progress();
   const duty = createDuty(service, options, progress);
   const onSnapshot = (unread: readonly string[]) =>
-    duty.know(() => {
+    duty.noteSnapshot(() => {
       const old = inputs.kubernetes.flatMap((source) => source.old());
       const isOld = (key: Change["key"]) => isUnread(key, old);
       return [registry.state(), { keep: (key) => isUnread(key, unread) || isOld(key), isOld }];

@@ -41,7 +41,7 @@ function spoken() {
     },
     [Symbol.asyncDispose]: async () => undefined,
   };
-  return { source, say: (...inputs: readonly ConfigChange[]) => queue.put({ inputs, eventTimeMs: 1 }) };
+  return { source, emit: (...inputs: readonly ConfigChange[]) => queue.put({ inputs, eventTimeMs: 1 }) };
 }
 
 function short(group: RegistryGroup | undefined): string {
@@ -62,14 +62,14 @@ test("the snapshot waits for directory and configuration; then each change says 
   const next = async () => short((await groups.next()).value as RegistryGroup | undefined);
 
   const first = next();
-  await configuration.say(entry("a"));
+  await configuration.emit(entry("a"));
   assert.equal(
     await first,
     "all, endpoints put web.shop.svc.cluster.local, service put a.example, service put web.shop.svc.cluster.local",
   );
   // A change that changes nothing makes no group.
-  await configuration.say(entry("a"));
-  await configuration.say(entry("b"));
+  await configuration.emit(entry("a"));
+  await configuration.emit(entry("b"));
   assert.equal(await next(), "service put b.example");
   await writeFile(join(path, "slice.yaml"), slice("10.1.0.1", "10.1.0.2"));
   assert.equal(await next(), "endpoints put web.shop.svc.cluster.local");

@@ -90,7 +90,7 @@ export class ClusterFollower implements AsyncDisposable {
       kinds,
       random,
       onFailure,
-      onEvent: (from, event) => this.#hear(from, event),
+      onEvent: (from, event) => this.#receive(from, event),
       onState: (from) => this.#noteState(from),
     });
     this.#next = [...this.#next, connection];
@@ -114,7 +114,7 @@ export class ClusterFollower implements AsyncDisposable {
     await Promise.all(this.#ending);
   }
 
-  #hear(connection: ClusterConnection, event: ClusterEvent): void {
+  #receive(connection: ClusterConnection, event: ClusterEvent): void {
     if (connection === this.#current) {
       this.#objects.record(event);
     } else if (this.#next.includes(connection)) {

@@ -145,7 +145,7 @@ class ConsulSource implements InputSource {
       own.abort();
       this.#following.delete(text);
       this.#followers = this.#followers.filter(({ scope }) => scopeText(scope) !== text);
-      for (const key of reported.values()) this.#gathered.say({ type: "consul", op: "delete", key });
+      for (const key of reported.values()) this.#gathered.emit({ type: "consul", op: "delete", key });
     }
     const added = scopes.filter((scope) => !this.#following.has(scopeText(scope)));
     return added.map((scope) => {
@@ -183,7 +183,7 @@ class ConsulSource implements InputSource {
         if (own.aborted) return;
         if (instances.length === 0) reported.delete(consulKeyText(key));
         else reported.set(consulKeyText(key), key);
-        this.#gathered.say(
+        this.#gathered.emit(
           instances.length === 0
             ? { type: "consul", op: "delete", key }
             : { type: "consul", op: "put", key, instances },

@@ -34,18 +34,18 @@ describe("groups of a registry", () => {
     const { gathered, state, late, stop, groups, next } = setUp();
     state.unread = ["east"];
     const first = next();
-    gathered.say(pod("a"));
-    gathered.say(pod("b"));
+    gathered.emit(pod("a"));
+    gathered.emit(pod("b"));
     state.unread = [];
     gathered.wake();
     assert.deepEqual(await first, [2, []]);
-    gathered.say(pod("c"));
+    gathered.emit(pod("c"));
     assert.deepEqual(await next(), [1, []]);
     // Without a change of an object, but of what can be followed.
     state.old = ["east"];
     gathered.wake();
     assert.deepEqual(await next(), [0, ["east"]]);
-    gathered.say(pod("d"));
+    gathered.emit(pod("d"));
     assert.deepEqual(await next(), [1, ["east"]]);
     assert.deepEqual(late, []);
     stop.abort();
@@ -56,10 +56,10 @@ describe("groups of a registry", () => {
   it("begin without those that cannot be read in time, which is reported once", async () => {
     const { gathered, state, late, stop, groups, next } = setUp({ syncTimeoutMs: 5 });
     state.unread = ["east"];
-    gathered.say(pod("a"));
+    gathered.emit(pod("a"));
     assert.deepEqual(await next(), [1, ["east"]]);
     assert.deepEqual(late, [["east"]]);
-    gathered.say(pod("b"));
+    gathered.emit(pod("b"));
     assert.deepEqual(await next(), [1, ["east"]]);
     assert.deepEqual(late, [["east"]]);
     stop.abort();
@@ -86,6 +86,6 @@ describe("groups of a registry", () => {
 
   it("of kinds that have no name are a fault", () => {
     const { gathered } = setUp();
-    assert.throws(() => gathered.say({ type: "other" } as never), /gave a change of type other/);
+    assert.throws(() => gathered.emit({ type: "other" } as never), /gave a change of type other/);
   });
 });

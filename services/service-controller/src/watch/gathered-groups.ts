@@ -33,7 +33,7 @@ export class GatheredGroups {
     this.#pending = new PendingChanges({ nameOf: inputText, nowMs: options.nowMs });
   }
 
-  say(input: RegistryInput): void {
+  emit(input: RegistryInput): void {
     if (input.type === "cluster") this.#pending.drop((one) => "cluster" in one && one.cluster === input.cluster);
     this.#pending.add(input);
     this.#wakeup.wake();

@@ -178,7 +178,7 @@ class Clusters implements KubernetesSource {
       random,
       onEvent,
       ...(open && { open }),
-      onChange: (change) => this.#isWatched(change) && this.#gathered.say(change),
+      onChange: (change) => this.#isWatched(change) && this.#gathered.emit(change),
       onSyncError: this.#options.onSyncError,
       onFailure: (cause) => this.#gathered.fail(cause),
       onState: () => {
@@ -233,7 +233,7 @@ class Clusters implements KubernetesSource {
       this.#followers.delete(cluster);
       const left: Promise<void> = follower[Symbol.asyncDispose]().finally(() => this.#leaving.delete(left));
       this.#leaving.add(left);
-      this.#gathered.say({ type: "cluster", op: "delete", cluster });
+      this.#gathered.emit({ type: "cluster", op: "delete", cluster });
     }
     this.#remotes = remotes;
     this.#secretProblems = problems.map((problem) => ({ file: "", line: 0, ...problem }));

@@ -55,8 +55,8 @@ export function conditionsOf(
  */
 export function verdictOf(conditions: readonly Condition[]): string {
   const parts = conditions.map(({ type, status, reason, observedGeneration, message }) => {
-    const said = type === "Reconciled" && status === "True" ? "" : message;
-    return `${type} ${status} ${reason} ${Number(observedGeneration)} ${said}`;
+    const shown = type === "Reconciled" && status === "True" ? "" : message;
+    return `${type} ${status} ${reason} ${Number(observedGeneration)} ${shown}`;
   });
   return parts.sort().join("\n");
 }

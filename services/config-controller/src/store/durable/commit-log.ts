@@ -99,7 +99,7 @@ export class CommitLog {
     for await (const entry of this.#options.values.watch(stop)) {
       if (entry.key !== headKey || entry.value === undefined) continue;
       try {
-        await this.#turns.take(() => this.#hear(entry));
+        await this.#turns.take(() => this.#receive(entry));
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         this.#options.log.warn("stored values unreadable, the last known ones stay in force", { error });
@@ -237,11 +237,11 @@ export class CommitLog {
     if (transaction === undefined) this.#head.revision = entry.revision;
     else if (transaction.version <= this.#state.version && entry.revision !== this.#head.revision)
       await this.#compare();
-    else await this.#hear(entry);
+    else await this.#receive(entry);
   }
 
   /** Takes over a head that may be ours, or an old one. */
-  async #hear(entry: KeyValueEntry): Promise<void> {
+  async #receive(entry: KeyValueEntry): Promise<void> {
     if (entry.revision === this.#head.revision || entry.value === undefined) return;
     const transaction = this.#head.decode(entry);
     if (transaction === undefined || transaction.version < this.#state.version) return;

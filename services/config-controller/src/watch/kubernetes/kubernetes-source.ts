@@ -74,7 +74,7 @@ class KubernetesConfig implements ConfigSource {
       ...options,
       source: this.name,
       revisionOf: (label) => this.#tags.revisionOf(label),
-      onChange: (changes) => this.#say(changes),
+      onChange: (changes) => this.#emit(changes),
       onState,
       onFailure: (cause) => this.#fail(cause),
     });
@@ -148,7 +148,7 @@ class KubernetesConfig implements ConfigSource {
     onProblems();
   }
 
-  #say(changes: readonly ConfigChange[]): void {
+  #emit(changes: readonly ConfigChange[]): void {
     for (const change of changes) this.#pending.add(change);
     this.#wakeup.wake();
   }

@@ -156,10 +156,10 @@ class Mcp implements McpSource {
   #read({ typeUrl, resources }: ClientResponse, form: Form): ReadonlyMap<string, string> {
     const table = this.#tables.get(typeUrl);
     if (table === undefined) return new Map();
-    if (form === "sotw") this.#say(table.retain(new Set(resources.map(({ name }) => name))));
+    if (form === "sotw") this.#emit(table.retain(new Set(resources.map(({ name }) => name))));
     const refused = new Map<string, string>();
     for (const resource of resources) {
-      this.#say(table.put(resource));
+      this.#emit(table.put(resource));
       const reason = table.refusalOf(resource.name);
       if (reason !== undefined) refused.set(resource.name, reason);
     }
@@ -173,7 +173,7 @@ class Mcp implements McpSource {
       document.onDocument(bytesOf(changed));
       return;
     }
-    for (const name of removed) this.#say(this.#tables.get(typeUrl)?.remove(name) ?? []);
+    for (const name of removed) this.#emit(this.#tables.get(typeUrl)?.remove(name) ?? []);
     this.#answeredAtMs = nowMs();
     this.#kinds.answered(typeUrl);
     onProblems();
@@ -207,7 +207,7 @@ class Mcp implements McpSource {
     return { changes, eventTimeMs, ...(isComplete && { isComplete }) };
   }
 
-  #say(changes: readonly ConfigChange[]): void {
+  #emit(changes: readonly ConfigChange[]): void {
     for (const change of changes) this.#pending.add(change);
   }
 

@@ -112,7 +112,7 @@ function tunnelServer(filters: readonly HttpFilter[], accessLog: readonly Access
 
 /** Opens tunnels to the address that a connection was meant for. */
 export function connectOriginateListener(logs: AccessLogs, baggage: boolean): Listener {
-  const tunneling = { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%", ...(baggage && said([])) };
+  const tunneling = { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%", ...(baggage && baggageOptions([])) };
   return tunnelListener({
     name: "connect_originate",
     filters: [...(baggage ? [peerOfTunnel] : []), tunnelProxy("connect_originate", logs, tunneling)],
@@ -139,7 +139,7 @@ export function innerConnectOriginateListener({ logs, network, textFactory, bagg
       ...(baggage ? [peerOfTunnel] : []),
       tunnelProxy("inner_connect_originate", logs, {
         hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
-        ...(baggage ? said(headers) : { headersToAdd: headers }),
+        ...(baggage ? baggageOptions(headers) : { headersToAdd: headers }),
       }),
     ],
     restoresDestination: false,
@@ -191,7 +191,7 @@ function tunnelProxy(name: string, { tunnelStart }: AccessLogs, tunnelingConfig:
 }
 
 /** Both ends of the tunnel name themselves. */
-function said(headers: readonly ReturnType<typeof header>[]) {
+function baggageOptions(headers: readonly ReturnType<typeof header>[]) {
   const { key, value } = baggageHeader;
   return { headersToAdd: [...headers, header(key, value)], propagateResponseHeaders: true };
 }

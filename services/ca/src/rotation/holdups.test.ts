@@ -44,6 +44,13 @@ const replica = (state: RotationState, more: object = {}) => ({
 });
 
 describe("hold-ups of a rotation", () => {
+  it("are in the order of their names, whatever order they were found in", () => {
+    const silent = ["c", "a", "b"].map((name) => replica(idle, { name }));
+    const names = holdupsOf(begun, { ...none, replicas: silent }).map(({ name }) => name);
+    assert.equal(names.length, 3);
+    assert.deepEqual(names, names.toSorted());
+  });
+
   const webName = `${web}@pod/shop/web-1/u1`;
   const cases: readonly (readonly [string, Phase, Partial<Evidence>, readonly string[]])[] = [
     ["nobody", "trusting", {}, []],

@@ -10,6 +10,14 @@ describe("flotilla request", () => {
     assert.deepEqual(run, { code: 0, out: "PUT /debug/x?a=b text\n", err: "" });
   });
 
+  it("ends an answer with one line break, whether it has one or not", async () => {
+    for (const body of ["a", "a\n"]) {
+      await using service = await answerPages(() => ({ body }));
+      const { out } = await recordRun(["request", "GET", "/p", "--url", `ca=${service.url}`, "--service", "ca"]);
+      assert.equal(out, "a\n");
+    }
+  });
+
   it("asks the next replica, and fails with the answer of the first", async () => {
     await using first = await answerPages(() => ({ status: 404, body: "no such proxy" }));
     await using second = await answerPages(() => ({ body: "here" }));

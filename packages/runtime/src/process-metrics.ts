@@ -1,6 +1,7 @@
 /** Figures of the process beside prom-client's own, by the names that dashboards of istiod ask for where they mean the same. */
 import { getHeapStatistics, type HeapInfo } from "node:v8";
 import { collectDefaultMetrics, Gauge, type Registry } from "prom-client";
+import { declareLoopLag, loopLagName } from "./loop-lag.ts";
 
 /** V8's heap under the names of Go's: both are managed by a collector, and the words mean the same. */
 const heapGauges: readonly (readonly [name: string, help: string, value: (heap: HeapInfo) => number])[] = [
@@ -11,7 +12,11 @@ const heapGauges: readonly (readonly [name: string, help: string, value: (heap: 
 
 /** Declares memory, CPU and event loop of this process. */
 export function declareProcessMetrics(registry: Registry): void {
-  collectDefaultMetrics({ register: registry });
+  // The library's monitor of the event loop cannot be left out: it sleeps for as long as it can be made to.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 2 ** 31 - 1 });
+  for (const { name } of registry.getMetricsAsArray())
+    if (name.startsWith(loopLagName)) registry.removeSingleMetric(name);
+  declareLoopLag(registry);
   for (const [name, help, value] of heapGauges) {
     const gauge: Gauge = new Gauge({
       name,

@@ -89,3 +89,32 @@ test("two sets that share slices differ by the entries that differ in their tabl
     { runs: 300 },
   );
 });
+
+test("sets whose names are distinct differ by the same entries, found without a look-up", () => {
+  const cut = (numbers: readonly number[], version: (number: number) => number) => {
+    const sorted = [...new Set(numbers)].sort((a, b) => a - b);
+    const slices = Map.groupBy(sorted, (number) => Math.floor(number / 5));
+    return [...slices.values()].map((some) => some.map((number) => `n${number}@${version(number)}`));
+  };
+  const shared = new Map<string, ResourceSlice>();
+  const distinct = (texts: readonly (readonly string[])[]): ResourceSet => {
+    const slices = texts.map((some) => {
+      const made = shared.get(some.join()) ?? slice(...some);
+      shared.set(some.join(), made);
+      return made;
+    });
+    return { typeUrl, version: "", byName: new SlicedResources(slices, { distinct: true }) };
+  };
+  const numbers = fc.array(fc.nat({ max: 40 }), { maxLength: 30 });
+  checkProperty(
+    fc.tuple(numbers, numbers, fc.nat({ max: 40 })),
+    ([old, now, changing]) => {
+      const before = distinct(cut(old, () => 1));
+      const after = distinct(cut([...old.slice(3), ...now.slice(0, 3)], (number) => (number === changing ? 2 : 1)));
+      const got = new Bodies().diff(before, after);
+      const want = diffVersions(plain(before).byName, plain(after));
+      assert.deepEqual([got.changed, got.removed.toSorted()], [want.changed, want.removed.toSorted()]);
+    },
+    { runs: 300 },
+  );
+});

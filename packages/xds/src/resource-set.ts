@@ -46,12 +46,15 @@ const lookupsWithoutTable = 64;
 
 /** Of several resources of one name the last counts. */
 export class SlicedResources implements ReadonlyMap<string, Resource> {
+  /** No two resources have one name. */
+  readonly isDistinct: boolean;
   readonly #slices: readonly ResourceSlice[];
   #lookups = 0;
   #table: ReadonlyMap<string, Resource> | undefined;
 
-  constructor(slices: readonly ResourceSlice[]) {
+  constructor(slices: readonly ResourceSlice[], { distinct = false } = {}) {
     this.#slices = slices;
+    this.isDistinct = distinct;
   }
 
   get size(): number {
@@ -71,13 +74,17 @@ export class SlicedResources implements ReadonlyMap<string, Resource> {
     return this.get(name) !== undefined;
   }
 
-  /** The resources in slices that `before` does not have, and in those of `before` that this does not have; some may be equal. */
+  /**
+   * The resources in slices that `before` does not have, and in those of `before` that this does not have; some may be equal. Sets that follow
+   * each other differ in one place, so all that stands before it and behind it is passed over.
+   */
   differingFrom(before: SlicedResources): { readonly fresh: readonly Resource[]; readonly gone: readonly Resource[] } {
-    const [ours, theirs] = [new Set(this.#slices), new Set(before.#slices)];
-    return {
-      fresh: [...ours.difference(theirs)].flatMap(({ resources }) => resources),
-      gone: [...theirs.difference(ours)].flatMap(({ resources }) => resources),
-    };
+    const [ours, theirs] = differingPart(this.#slices, before.#slices);
+    const [kept, lost] = [new Set(ours), new Set(theirs)];
+    const fresh = ours.flatMap((slice) => (lost.has(slice) ? [] : slice.resources));
+    const gone = theirs.flatMap((slice) => (kept.has(slice) ? [] : slice.resources));
+    const [ownPart, otherPart] = differingPart(fresh, gone);
+    return { fresh: ownPart, gone: otherPart };
   }
 
   forEach(callback: (value: Resource, key: string, map: ReadonlyMap<string, Resource>) => void): void {
@@ -108,6 +115,16 @@ export class SlicedResources implements ReadonlyMap<string, Resource> {
     }
     return this.#table;
   }
+}
+
+/** Two lists without their identical beginnings and ends. */
+function differingPart<One>(a: readonly One[], b: readonly One[]): readonly [readonly One[], readonly One[]] {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  return [a.slice(start, a.length - end), b.slice(start, b.length - end)];
 }
 
 const aliasIndexes = new WeakMap<ResourceSet, ReadonlyMap<string, readonly Resource[]>>();
@@ -154,6 +171,7 @@ export function diffSets({ byName: before }: ResourceSet, after: ResourceSet): S
   const { byName } = after;
   if (!(before instanceof SlicedResources && byName instanceof SlicedResources)) return diffVersions(before, after);
   const { fresh, gone } = byName.differingFrom(before);
+  if (before.isDistinct && byName.isDistinct) return distinctDiff(fresh, gone);
   const now = new Map(fresh.map(({ name, version }) => [name, version]));
   const old = new Map(gone.map(({ name, version }) => [name, version]));
   const changed: Resource[] = [];
@@ -166,6 +184,14 @@ export function diffSets({ byName: before }: ResourceSet, after: ResourceSet): S
     else if (before.get(name)?.version !== resource.version) changed.push(resource);
   }
   return { changed, removed };
+}
+
+/** Of resources each of whose names is there once on either side. */
+function distinctDiff(fresh: readonly Resource[], gone: readonly Resource[]): SetDiff {
+  const old = new Map(gone.map(({ name, version }) => [name, version]));
+  const changed = fresh.filter(({ name, version }) => old.get(name) !== version);
+  for (const { name } of fresh) old.delete(name);
+  return { changed, removed: [...old.keys()] };
 }
 
 /** Rules of the protocol for a type; one that is not listed is a wildcard type in no fixed order. */

@@ -98,8 +98,8 @@ export function createDebug(options: DebugOptions): Debug {
     fleet,
     answers: createDebugAnswers({ core, streams, fleet, pages: () => pages }, rules),
     observer: {
-      sent: (_stream, _typeUrl, { position: at, atMs }, change) => {
-        if (change !== undefined) history.note({ ...change, position: at, atMs });
+      sent: (_stream, _typeUrl, receipt, change) => {
+        if (change !== undefined) history.note(change, receipt);
       },
     },
     lastChange: (input) => ledger.of(input)?.position,

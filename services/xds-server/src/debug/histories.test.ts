@@ -70,11 +70,13 @@ const setOf = (version: string, ...resources: readonly Resource[]): ResourceSet 
 
 describe("the history of resources", () => {
   const [a1, a2, b] = [resource("a", "1"), resource("a", "2"), resource("b", "1")];
-  const step = { from: 3, position: 4, atMs: 40 };
+  const from = 3;
+  const at = { position: 4, atMs: 40 };
+  const step = { from, ...at };
 
   it("has the content before a change, by the content after it", () => {
     const history = new ResourceHistory();
-    history.note({ before: setOf("x", a1), after: setOf("y", a2, b), ...step, changed: () => [a2, b] });
+    history.note({ before: setOf("x", a1), after: setOf("y", a2, b), from, changed: () => [a2, b] }, at);
     assert.deepEqual(history.changeTo(typeUrl.cluster, a2), { before: a1, ...step });
     assert.deepEqual(history.changeTo(typeUrl.cluster, b), { before: undefined, ...step });
     assert.equal(history.changeTo(typeUrl.cluster, a1), undefined);
@@ -89,29 +91,27 @@ describe("the history of resources", () => {
       asked++;
       return [a2];
     };
-    history.note({ before, after, ...step, changed });
-    history.note({ before, after, ...step, position: 9, changed });
+    history.note({ before, after, from, changed }, at);
+    history.note({ before, after, from, changed }, { ...at, position: 9 });
     assert.equal(asked, 1);
-    history.note({ before: setOf("w"), after, ...step, changed });
+    history.note({ before: setOf("w"), after, from, changed }, at);
+    assert.equal(asked, 2);
+    history.note({ before, after, from, changed }, at);
     assert.equal(asked, 2);
   });
 
   it("does not count another version of the same content", () => {
     const [old, bound] = ["", "/bound"].map((suffix) => resource("a", `01234567890123456789${suffix}`));
     const history = new ResourceHistory();
-    history.note({
-      before: setOf("x", old as Resource),
-      after: setOf("y"),
-      ...step,
-      changed: () => [bound as Resource],
-    });
+    const changed = () => [bound as Resource];
+    history.note({ before: setOf("x", old as Resource), after: setOf("y"), from, changed }, at);
     assert.equal(history.changeTo(typeUrl.cluster, bound as Resource), undefined);
   });
 
   it("forgets the oldest first, and keeps what came again", () => {
     const history = new ResourceHistory(2);
     const note = (one: Resource) =>
-      history.note({ before: setOf("x"), after: setOf("y", one), ...step, changed: () => [one] });
+      history.note({ before: setOf("x"), after: setOf("y", one), from, changed: () => [one] }, at);
     for (const one of [a1, b, a1, a2]) note(one);
     const known = [a1, a2, b].map((one) => history.changeTo(typeUrl.cluster, one) !== undefined);
     assert.deepEqual(known, [true, true, false]);

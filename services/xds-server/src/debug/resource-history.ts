@@ -16,8 +16,6 @@ export interface SetChange {
   readonly before: ResourceSet;
   readonly after: ResourceSet;
   readonly from: number;
-  readonly position: number;
-  readonly atMs: number;
   /** Of `after`: new ones and those with another version. */
   readonly changed: () => readonly Resource[];
 }
@@ -29,15 +27,21 @@ export class ResourceHistory {
   readonly #maxChanges: number;
   readonly #changes = new Map<string, ResourceChange>();
   readonly #seen = new WeakMap<ResourceSet, WeakSet<ResourceSet>>();
+  #last: Pick<SetChange, "before" | "after"> | undefined;
 
   constructor(maxChanges = 1_000) {
     this.#maxChanges = maxChanges;
   }
 
-  note({ before, after, from, position, atMs, changed }: SetChange): void {
+  /** Of the streams that make the same step, which may be all, the first is looked at. */
+  note(change: SetChange, { position, atMs }: Pick<ResourceChange, "position" | "atMs">): void {
+    const { before, after } = change;
+    if (this.#last?.before === before && this.#last.after === after) return;
+    this.#last = { before, after };
     const sources = this.#seen.get(after) ?? new WeakSet();
     if (sources.has(before)) return;
     this.#seen.set(after, sources.add(before));
+    const { from, changed } = change;
     for (const resource of changed()) {
       const old = before.byName.get(resource.name);
       if (old !== undefined && contentOf(old) === contentOf(resource)) continue;

@@ -26,6 +26,7 @@ import {
   sameVersion,
 } from "./encoded.ts";
 import { type ChangedContent, type Changes, type ContainerChanges, changedMessage, type Patching } from "./patching.ts";
+import { type SliceGroup, SliceGroups } from "./slice-groups.ts";
 
 export interface Generator {
   readonly typeUrl: TypeUrl;
@@ -246,7 +247,8 @@ interface Slice {
   readonly version: string;
 }
 
-export function resourceSetQueries({ typeUrl, names, slices, namesFor, resource }: Generator): ResourceSetQueries {
+export function resourceSetQueries(generator: Generator): ResourceSetQueries {
+  const { typeUrl, names, slices: slicesOfAll, namesFor, resource } = generator;
   const sets = new Interner<ResourceSet>();
   const slice = query<Slice, SliceText>(
     `${typeUrl} slice`,
@@ -260,11 +262,17 @@ export function resourceSetQueries({ typeUrl, names, slices, namesFor, resource 
   const joined = (slices: readonly Slice[]): ResourceSet => {
     const version = contentHash(slices.map((one) => one.version).join(""));
     return sets.intern(version, () => {
-      return { typeUrl, byName: new SlicedResources(slices.map(({ content }) => content)), version };
+      // Names that are known in slices are not changed by patches: each is there once.
+      const content = slices.map((one) => one.content);
+      return { typeUrl, byName: new SlicedResources(content, { distinct: slicesOfAll !== undefined }), version };
     });
   };
+  const groups = new SliceGroups();
+  const group = query<readonly Slice[], SliceGroup>(`${typeUrl} group of slices`, (view, texts) =>
+    texts.map((text) => view.read(slice, text)),
+  );
   const allTexts =
-    slices ??
+    slicesOfAll ??
     query<readonly SliceText[]>(`${typeUrl} slices of all`, (view) =>
       names === undefined ? [] : sliceTexts(view.read(names)),
     );
@@ -274,7 +282,11 @@ export function resourceSetQueries({ typeUrl, names, slices, namesFor, resource 
   return {
     all: query(
       `${typeUrl} set`,
-      (view) => joined(view.read(allTexts).map((text) => view.read(slice, text))),
+      (view) => {
+        const texts = view.read(allTexts);
+        if (slicesOfAll === undefined) return joined(texts.map((text) => view.read(slice, text)));
+        return joined(groups.of(texts).flatMap((one) => view.read(group, one)));
+      },
       sameVersion,
     ),
     named: query<ResourceSet, NameSetKey>(

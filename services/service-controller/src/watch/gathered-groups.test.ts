@@ -53,6 +53,28 @@ describe("groups of a registry", () => {
     assert.equal(state.hasEnded, true);
   });
 
+  it("of pods alone follow each other with a gap, and what endpoints are made of ends the wait", async () => {
+    let now = 1_000;
+    const { gathered, stop, groups, next } = setUp({ podGapMs: 30, nowMs: () => now });
+    const slice = { ...pod("s"), key: { kind: "EndpointSlice", namespace: "n", name: "s" } } as RegistryInput;
+    gathered.say(pod("a"));
+    assert.deepEqual(await next(), [1, []]);
+    gathered.say(pod("b"));
+    const second = next();
+    now += 29;
+    gathered.say(pod("c"));
+    now += 1;
+    assert.deepEqual(await second, [2, []]);
+    gathered.say(pod("d"));
+    gathered.say(slice);
+    assert.deepEqual(await next(), [2, []]);
+    now += 30;
+    gathered.say(pod("e"));
+    assert.deepEqual(await next(), [1, []]);
+    stop.abort();
+    assert.equal((await groups.next()).done, true);
+  });
+
   it("begin without those that cannot be read in time, which is reported once", async () => {
     const { gathered, state, late, stop, groups, next } = setUp({ syncTimeoutMs: 5 });
     state.unread = ["east"];

@@ -4,7 +4,7 @@
  */
 import { objectKey } from "@flotilla/model";
 import { consulKeyText, type RegistryInput } from "@flotilla/registry";
-import { Wakeup } from "@flotilla/runtime";
+import { delay, Wakeup } from "@flotilla/runtime";
 import { PendingChanges } from "@flotilla/sources";
 import type { InputGroup } from "./input-source.ts";
 
@@ -18,6 +18,11 @@ export interface GatheringOptions {
   readonly unread: () => readonly string[];
   /** Shards that were read and cannot be followed now. */
   readonly old?: () => readonly string[];
+  /**
+   * A group of pods alone leaves this long after the one before it, at the earliest: under churn several travel together. Nothing waits that
+   * endpoints are made of.
+   */
+  readonly podGapMs?: number;
   /** Called with the shards that the first group goes without, if any. */
   readonly onLate: (unread: readonly string[]) => void;
 }
@@ -27,6 +32,7 @@ export class GatheredGroups {
   readonly #pending: PendingChanges<RegistryInput>;
   readonly #wakeup = new Wakeup();
   #failure: { readonly cause: unknown } | undefined;
+  #hasOnlyPods = true;
 
   constructor(options: GatheringOptions) {
     this.#options = options;
@@ -36,6 +42,7 @@ export class GatheredGroups {
   emit(input: RegistryInput): void {
     if (input.type === "cluster") this.#pending.drop((one) => "cluster" in one && one.cluster === input.cluster);
     this.#pending.add(input);
+    this.#hasOnlyPods &&= isPod(input);
     this.#wakeup.wake();
   }
 
@@ -52,22 +59,27 @@ export class GatheredGroups {
 
   /** @throws what `fail` was called with */
   async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
-    const { syncTimeoutMs, nowMs, follow, unread: unreadNow, old = () => [], onLate } = this.#options;
+    const { syncTimeoutMs, nowMs, follow, unread: unreadNow, old = () => [], onLate, podGapMs = 0 } = this.#options;
     const ended = new AbortController();
     const running = AbortSignal.any([stop, ended.signal]);
     const work = follow(running).catch((cause: unknown) => this.fail(cause));
     const deadline = nowMs() + syncTimeoutMs;
     let reported: readonly string[] | undefined;
+    let leftAtMs = Number.NEGATIVE_INFINITY;
     try {
       while (!stop.aborted && this.#failure === undefined) {
         const unread = unreadNow();
         const left = reported === undefined && unread.length > 0 ? deadline - nowMs() : 0;
         const stays = [...unread, ...old()];
         const isDue = reported === undefined ? left <= 0 : !this.#pending.isEmpty || stays.length !== reported.length;
-        if (isDue) {
+        const gapMs = this.#hasOnlyPods && stays.length === reported?.length ? leftAtMs + podGapMs - nowMs() : 0;
+        if (isDue && gapMs > 0) await delay(Math.min(gapMs, podGapMs), running);
+        else if (isDue) {
           if (reported === undefined && unread.length > 0) onLate(unread);
           reported = stays;
           const { changes: inputs, eventTimeMs } = this.#pending.take();
+          this.#hasOnlyPods = true;
+          leftAtMs = nowMs();
           yield { inputs, eventTimeMs, unread: stays };
         } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
       }
@@ -77,6 +89,10 @@ export class GatheredGroups {
       await work;
     }
   }
+}
+
+function isPod(input: RegistryInput): boolean {
+  return input.type === "object" && (input.op === "put" ? input.object.kind : input.key.kind) === "Pod";
 }
 
 function inputText(input: RegistryInput): string {

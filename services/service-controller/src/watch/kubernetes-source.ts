@@ -72,6 +72,9 @@ export function kubernetesSource(options: KubernetesSourceOptions): KubernetesSo
   return new Clusters(options);
 }
 
+/** Well below the 50 ms in which a ztunnel has to know a new pod. */
+const podGapMs = 10;
+
 class Clusters implements KubernetesSource {
   readonly name = "kubernetes";
   readonly #options: KubernetesSourceOptions;
@@ -101,6 +104,7 @@ class Clusters implements KubernetesSource {
       follow: (stop) => this.#secrets.follow(stop),
       unread: () => this.#unread(),
       old: () => this.old(),
+      podGapMs,
       onLate: (unread) => this.#noteLate(unread),
     });
   }

@@ -77,8 +77,9 @@ export class ChangePipeline<Change> implements Disposable {
     });
     const limits = {
       ...{ minGapMs: urgentGapMs, maxGapMs: Math.max(maxOvertakingGapMs, urgentGapMs), urgentGapMs },
-      // With three times the work a process that is busy for a third of its time waits as long as it may.
-      gapPerWork: 1,
+      // With three times the work a process that is busy for a third of its time waits as long as it may. A batch costs a message to each
+      // ztunnel, whatever is in it: a gap of the same length as its work would leave no time for anything else.
+      gapPerWork: 2,
     };
     this.#urgent = new Debouncer({ clock, isBusy: isQueued, ...limits, flush: (all) => this.#overtake(all) });
   }

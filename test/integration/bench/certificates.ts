@@ -70,6 +70,17 @@ interface Started {
   /** RSS of xds-server with it. */
   readonly heldMb: number;
   readonly mostMb: number;
+  /** What is in use of its heap, and of its buffers. */
+  readonly usedMb: number;
+}
+
+/** Of the introspection pages of xds-server. */
+const introspectionPort = await freePort();
+
+async function usedMb(): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${introspectionPort}/memory`);
+  const { heapUsed, external } = (await answer.json()) as { readonly heapUsed: number; readonly external: number };
+  return (heapUsed + external) / 2 ** 20;
 }
 
 async function startRouter({ workDir, plane, certificates, delta }: Router): Promise<Started> {
@@ -93,7 +104,7 @@ async function startRouter({ workDir, plane, certificates, delta }: Router): Pro
   const tookMs = performance.now() - began;
   await delay(settleMs, stop.signal);
   clearInterval(looking);
-  return { tookMs, heldMb: memoryMb(plane), mostMb };
+  return { tookMs, heldMb: memoryMb(plane), mostMb, usedMb: await usedMb() };
 }
 
 async function main(): Promise<void> {
@@ -108,15 +119,18 @@ async function main(): Promise<void> {
     Array.from({ length: distinctKeys }, () => authority.keyPair({ algorithm: "rsa-2048" })),
   );
   await writeCertificates(config, 1, pairs);
-  const settings = process.env as Record<string, string>;
+  const settings = { ...(process.env as Record<string, string>), INTROSPECTION_PORT: String(introspectionPort) };
   const options = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
   const firstPort = await freePorts(12);
   const plane = owned.use(
     await startControlPlane({ options: { ...options, firstPort }, logs: "files", onProgress: () => undefined }),
   );
   await allReady(plane, 90_000, () => undefined, stop.signal);
-  const { heldMb: before } = await startRouter({ workDir, plane, certificates: 1, delta: true });
-  process.stdout.write(`load ${loadavg()[0]?.toFixed(1)}, xds-server with one certificate: ${before.toFixed(0)} MB\n`);
+  const one = await startRouter({ workDir, plane, certificates: 1, delta: true });
+  const before = one.heldMb;
+  process.stdout.write(
+    `load ${loadavg()[0]?.toFixed(1)}, xds-server with one certificate: ${before.toFixed(0)} MB, ${one.usedMb.toFixed(0)} MB in use\n`,
+  );
   for (const certificates of counts) {
     await writeCertificates(config, certificates, pairs);
     // Until all Secrets have come.
@@ -130,7 +144,10 @@ async function main(): Promise<void> {
       const [held, most] = [more(({ heldMb }) => heldMb), more(({ mostMb }) => mostMb)];
       const label = `${certificates} certificates, ${delta ? "delta" : "sotw"}`;
       const load = loadavg()[0]?.toFixed(1);
-      process.stdout.write(`${label}: ready in ${times}; more memory: ${held}; at most: ${most}; load ${load}\n`);
+      const used = found.map((started) => `${(started.usedMb - one.usedMb).toFixed(0)} MB`).join(", ");
+      process.stdout.write(
+        `${label}: ready in ${times}; more memory: ${held}, in use: ${used}; at most: ${most}; load ${load}\n`,
+      );
     }
   }
   stop.abort();

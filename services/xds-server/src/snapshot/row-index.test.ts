@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Config } from "@flotilla/model";
+import { type Config, compareByAge } from "@flotilla/model";
 import { aConfig } from "../testing/mesh.ts";
 import { RowChanges, type RowKey } from "./row-index.ts";
 
@@ -62,3 +62,18 @@ const cases: readonly { name: string; replacements: readonly Replacement[]; want
 
 for (const { name, replacements, want } of cases)
   test(name, () => assert.deepEqual(rowAfter([middle], replacements), want));
+
+test("a row is in order of age, however many objects are new at once", () => {
+  const aged = Array.from({ length: 80 }, (_, index) =>
+    aConfig("Sidecar", "shop", `s${index}@${(index * 37) % 80}`, {}),
+  );
+  const byAge = (a: Config, b: Config) => compareByAge(a, b);
+  for (const count of [1, 5, 60]) {
+    const [before, fresh] = [aged.slice(count).sort(byAge), aged.slice(0, count)];
+    const row = rowAfter(
+      before,
+      fresh.map((one) => [undefined, one]),
+    );
+    assert.deepEqual(row, [...aged].sort(byAge), `${count} new`);
+  }
+});

@@ -74,10 +74,34 @@ export class RowChanges {
   ): Iterable<readonly [key: RowKey, row: readonly Config[] | undefined]> {
     for (const [key, { gone, fresh }] of this.#rows) {
       if (gone.size + fresh.size === 0) continue;
-      const row = [...(current(key) ?? []).filter((config) => !gone.has(config)), ...fresh].sort(compareByAge);
+      const before = current(key) ?? [];
+      const row = withFresh(gone.size === 0 ? before : before.filter((config) => !gone.has(config)), fresh);
       yield [key, row.length === 0 ? undefined : row];
     }
   }
+}
+
+/** More than these are sorted together with the row. */
+const maxPlaced = 32;
+
+/** A row of thousands in which one object changes is not sorted anew. */
+function withFresh(kept: readonly Config[], fresh: ReadonlySet<Config>): readonly Config[] {
+  if (fresh.size > maxPlaced) return [...kept, ...fresh].sort(compareByAge);
+  const row = [...kept];
+  for (const config of fresh) row.splice(placeOf(row, config), 0, config);
+  return row;
+}
+
+/** Behind all that are as old or older. */
+function placeOf(row: readonly Config[], config: Config): number {
+  let [low, high] = [0, row.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const other = row[middle];
+    if (other !== undefined && compareByAge(other, config) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The label that each service of a namespace selects by: a workload finds those that select it without checking all of them. */

@@ -70,7 +70,7 @@ interface Started {
   /** RSS of xds-server with it. */
   readonly heldMb: number;
   readonly mostMb: number;
-  /** What is in use of its heap, and of its buffers. */
+  /** Of its heap and its buffers, as in use. */
   readonly usedMb: number;
 }
 

@@ -189,6 +189,30 @@ describe("the way of a request", () => {
     assert.equal((await ask("from=web.shop&host=api&address=10.1.0.2")).answer.address, "10.1.0.2");
   });
 
+  it("ends after four proxies where they send a request to each other", async () => {
+    const address = { socketAddress: { address: "10.0.0.2", portValue: 80 } };
+    const looping: Readonly<Record<string, unknown>> = {
+      ...resources,
+      [`cds ${cluster}`]: { name: cluster, type: "EDS" },
+      [`eds ${cluster}`]: { clusterName: cluster, endpoints: [{ lbEndpoints: [{ endpoint: { address } }] }] },
+    };
+    const { answer, asked } = await ask("from=web.shop&host=api", {
+      "xds-server /debug/proxy": new ByQuery((query) => ({ ...nodeOf(query), type: "router" })),
+      "xds-server /debug/resource": new ByQuery((query) => ({
+        content: looping[`${query.get("type")} ${query.get("name")}`],
+      })),
+    });
+    const proxies: string[] = [];
+    let unseen: string | undefined;
+    for (let way: RequestPath["way"] | undefined = answer.way; way !== undefined; way = way.destinations[0]?.receiver) {
+      proxies.push(way.proxy);
+      unseen = way.destinations[0]?.unseen;
+    }
+    assert.deepEqual(proxies, ["web.shop", "api.shop", "api.shop", "api.shop"]);
+    assert.equal(unseen, "Ways through more than 4 proxies are not followed.");
+    assert.equal(asked.filter((one) => one.includes("/debug/config_dump")).length, 4);
+  });
+
   const notFollowed: readonly { readonly name: string; readonly changed: object; readonly unseen: RegExp }[] = [
     {
       name: "no proxy has the address",

@@ -1,5 +1,6 @@
 /** Compares the state of a reader with the stream: the differences as changes that repair the reader. */
 import type { Change } from "@flotilla/model";
+import { TimeSlice } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { contentOf, prepare, stateOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
@@ -24,13 +25,14 @@ export async function differences(options: CompareOptions): Promise<readonly Cha
   const { bus, seal, position, topics } = options;
   const held = new Map([...options.held].map(({ subject, fingerprint }) => [subject, fingerprint]));
   const found: Change[] = [];
+  const timeSlice = new TimeSlice();
   for (const message of await bus.lastValues(filters.everything)) {
     const { subject, sequence } = message;
     if (!topics.has(topicOf(subject))) continue;
     const own = held.get(subject);
     held.delete(subject);
     if (sequence > position) continue;
-    const state = stateOf(message, seal);
+    const state = await stateOf(message, seal, timeSlice);
     // The value in force stays until a good one is stored in its place.
     if (state.kind === "unreadable") bus.setAside.note(subject, state.error);
     else if (state.kind === "delete") {

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Cause, Change } from "@flotilla/model";
+import type { TimeSlice } from "@flotilla/runtime";
 import type { OutgoingMessage, StoredMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { Seal } from "./seal.ts";
@@ -133,15 +134,23 @@ export type MessageState =
   /** It is as if there were nothing. */
   | { readonly kind: "unreadable"; readonly error: unknown };
 
-/** Of the bytes received. Only where a sealed one cannot be opened here, its header has to do. */
-export function stateOf(message: StoredMessage, seal: Seal | undefined): MessageState {
+/**
+ * Of the bytes received. Only where a sealed one cannot be opened here, its header has to do. Yields before a message and within it: to read
+ * one of megabytes and to compute its fingerprint takes tens of milliseconds each.
+ */
+export async function stateOf(
+  message: StoredMessage,
+  seal: Seal | undefined,
+  timeSlice: TimeSlice,
+): Promise<MessageState> {
+  if (timeSlice.isDue) await timeSlice.yield();
   try {
     expectAuthentic(message);
     if (isSealed(message) && seal === undefined) return { kind: "put", fingerprint: storedFingerprint(message) };
     const change = contentOf(message, seal);
-    return change.op === "delete"
-      ? { kind: "delete" }
-      : { kind: "put", fingerprint: prepare(change, seal).fingerprint };
+    if (change.op === "delete") return { kind: "delete" };
+    if (timeSlice.isDue) await timeSlice.yield();
+    return { kind: "put", fingerprint: prepare(change, seal).fingerprint };
   } catch (error) {
     if (!(error instanceof BusError)) throw error;
     return { kind: "unreadable", error };

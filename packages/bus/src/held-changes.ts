@@ -126,8 +126,7 @@ export async function readPublished(
   const timeSlice = new TimeSlice();
   for (const message of messages) {
     if (publisherOf(message) !== publisher) continue;
-    if (timeSlice.isDue) await timeSlice.yield();
-    const state = stateOf(message, seal);
+    const state = await stateOf(message, seal, timeSlice);
     const { subject } = message;
     if (state.kind !== "unreadable") bus.setAside.heal(subject);
     else bus.setAside.note(subject, state.error);

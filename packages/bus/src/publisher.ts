@@ -169,11 +169,11 @@ class KeyedPublisher implements Publisher {
     const timeSlice = new TimeSlice();
     const found: Packed[] = [];
     for (const change of changes) {
+      const prepared = isWanted(change) ? prepare(change, seal) : undefined;
       if (timeSlice.isDue) await timeSlice.yield();
-      if (!isWanted(change)) continue;
-      const prepared = prepare(change, seal);
-      const packed = this.#held.differs(prepared) ? this.#pack(prepared) : undefined;
+      const packed = prepared && this.#held.differs(prepared) ? this.#pack(prepared) : undefined;
       if (packed !== undefined) found.push(packed);
+      if (timeSlice.isDue) await timeSlice.yield();
     }
     return found;
   }

@@ -3,6 +3,7 @@
  * with what is stored, groups may have lost members to newer values; then everything comes as one.
  */
 import type { Cause, Change, ChangeGroup } from "@flotilla/model";
+import { TimeSlice } from "@flotilla/runtime";
 import { type Bus, horizonSubject, type StoredMessage } from "./bus.ts";
 import { contentOf, expectAuthentic, type GroupMark, isSealed, marksOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
@@ -50,8 +51,14 @@ export async function* subscribe(options: SubscribeOptions, stop: AbortSignal): 
   const wanted = isAwaiting ? [filter, filters.sync] : [filter];
   const reading = new Reading(options);
   for await (const item of bus.follow({ filters: wanted, afterSequence, epoch, mark }, stop)) {
-    if (item.kind === "message") yield* reading.onMessage(item.message);
-    else if (item.kind === "caught-up") yield* reading.onCaughtUp(item.sequence, item.epoch);
+    if (item.kind === "message") {
+      const timeSlice = new TimeSlice();
+      for (const found of reading.onMessage(item.message)) {
+        // A message of megabytes took tens of milliseconds to read, and takes the reader as long again.
+        if (timeSlice.isDue) await timeSlice.yield();
+        yield found;
+      }
+    } else if (item.kind === "caught-up") yield* reading.onCaughtUp(item.sequence, item.epoch);
     else {
       reading.beginAgain();
       yield item;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
-import { type DocumentCheck, type DocumentVersion, documentSource, readDocument } from "./document-source.ts";
+import { type DocumentCheck, type DocumentVersion, documentSource, readDocumentAside } from "./document-source.ts";
 
 const check: DocumentCheck = ({ bad }) => (bad === undefined ? [] : [{ field: "bad", reason: `is ${bad}` }]);
 
@@ -19,7 +19,8 @@ describe("a document", () => {
     ["before others, which do not count", "a: 1\n---\nb: 2\n", { a: 1 }],
   ];
   for (const [name, text, value] of good)
-    it(`${name} is read`, () => assert.deepEqual(readDocument("mesh.yaml", text, check), { value, problems: [] }));
+    it(`${name} is read`, async () =>
+      assert.deepEqual(await readDocumentAside("mesh.yaml", text, check), { value, problems: [] }));
 
   const refused: readonly (readonly [name: string, text: string, line: number, reason: RegExp])[] = [
     ["a list", "- a\n", 1, /^is no object but a plain value or a list$/],
@@ -29,16 +30,31 @@ describe("a document", () => {
     ["no YAML", "a: 1\nb: [\n", 2, /./],
   ];
   for (const [name, text, line, reason] of refused)
-    it(`is refused when it is ${name}, with its line`, () => {
-      const { value, problems } = readDocument("mesh.yaml", text, check);
+    it(`is refused when it is ${name}, with its line`, async () => {
+      const { value, problems } = await readDocumentAside("mesh.yaml", text, check);
       assert.equal(value, undefined);
       assert.deepEqual([problems[0]?.file, problems.length > 0], ["mesh.yaml", true]);
       assert.ok((problems[0]?.line ?? 0) >= line, `line ${problems[0]?.line}`);
       assert.match(problems[0]?.reason ?? "", reason);
     });
 
-  it("has the field that the check names", () => {
-    assert.equal(readDocument("mesh.yaml", "bad: worse\n", check).problems[0]?.field, "bad");
+  it("has the field that the check names", async () => {
+    assert.equal((await readDocumentAside("mesh.yaml", "bad: worse\n", check)).problems[0]?.field, "bad");
+  });
+
+  it("of a megabyte is parsed in a thread, and the main thread goes on", async () => {
+    const provider = (at: number) => `- name: provider-${at}\n  envoyOtelAls: {service: otel-${at}, port: 4317}\n`;
+    const text = `extensionProviders:\n${Array.from({ length: 18_000 }, (_, at) => provider(at)).join("")}`;
+    let turns = 0;
+    const turning = setInterval(() => turns++, 1);
+    const before = process.threadCpuUsage();
+    const { value, problems } = await readDocumentAside("mesh.yaml", text, check);
+    const { user, system } = process.threadCpuUsage(before);
+    clearInterval(turning);
+    const { extensionProviders = [] } = value as { readonly extensionProviders?: readonly object[] };
+    assert.deepEqual([extensionProviders.length, problems], [18_000, []]);
+    assert.ok(turns > 10, `${turns} turns of the event loop`);
+    assert.ok(user + system < 300_000, `${user + system} µs of CPU`);
   });
 });
 

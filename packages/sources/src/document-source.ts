@@ -102,7 +102,7 @@ export interface DocumentReading {
 }
 
 /** A text that holds one object, such as a MeshConfig, wherever it comes from. `file` is what problems name. */
-export function readDocument(
+function readDocument(
   file: string,
   text: string,
   check: DocumentCheck,
@@ -126,6 +126,11 @@ export function readDocument(
   const document = value as Readonly<Record<string, unknown>>;
   const problems = check(document).map((finding) => ({ file, line, ...finding }));
   return { value: problems.length > 0 ? undefined : document, problems };
+}
+
+/** As `readDocument`; large texts are parsed in a thread. */
+export async function readDocumentAside(file: string, text: string, check: DocumentCheck): Promise<DocumentReading> {
+  return readDocument(file, text, check, await parseAhead([text]));
 }
 
 async function parseAhead(texts: readonly string[]): Promise<ReadonlyMap<string, ParsedDocument>> {

@@ -6,7 +6,7 @@ export {
   type DocumentSourceOptions,
   type DocumentVersion,
   documentSource,
-  readDocument,
+  readDocumentAside,
 } from "./document-source.ts";
 export { type ParsedDocument, parseDocumentAside } from "./documents.ts";
 export type { SourceErrorCode } from "./errors.ts";

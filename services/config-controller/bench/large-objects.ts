@@ -24,6 +24,8 @@ import {
 } from "@flotilla/pki";
 import { delay, until } from "@flotilla/runtime";
 import { freePort, startNats } from "@flotilla/servers";
+
+import { LongestTurn } from "../src/longest-turn.fixture.ts";
 import { main } from "../src/main.ts";
 
 interface Client {
@@ -103,29 +105,6 @@ async function measure(worker: Worker, name: string, ask: Ask): Promise<void> {
   const longestMs = Math.round(turns.end());
   const load = Math.round((loadavg()[0] ?? 0) * 10) / 10;
   process.stdout.write(`${JSON.stringify({ name, status, bytes, answeredMs, longestMs, load })}\n`);
-}
-
-/** Measures the CPU time of this thread from one turn of the event loop to the next. */
-class LongestTurn {
-  #longestMs = 0;
-  #isOver = false;
-
-  begin(): void {
-    let before = process.threadCpuUsage();
-    const look = (): void => {
-      const { user, system } = process.threadCpuUsage(before);
-      this.#longestMs = Math.max(this.#longestMs, (user + system) / 1_000);
-      before = process.threadCpuUsage();
-      if (!this.#isOver) setImmediate(look);
-    };
-    setImmediate(look);
-  }
-
-  /** In milliseconds. */
-  end(): number {
-    this.#isOver = true;
-    return this.#longestMs;
-  }
 }
 
 function answerAsks({ port, token, rootPem }: Client): void {

@@ -88,6 +88,7 @@ function shaped<T>(value: unknown, shape: Shape): T {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeeper(item, levels - 1));
   for (const key in value)
     if (isDeeper(ownValue(value as Readonly<Record<string, unknown>>, key), levels - 1)) return true;
   return false;

@@ -54,11 +54,14 @@ export async function* mergeSources(
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
     const { eventTimeMs, caller, isComplete = false } = group;
     if (!started) await applySlices(store, source, group);
+    const timeSlice = new TimeSlice();
     const changes = started ? store.apply(source, group.changes, eventTimeMs) : [];
     // Loops on the way hold their last group until the next one comes, which may take for ever.
     group.changes.length = 0;
     for (const change of changes)
       listeners.get(change.key.kind)?.onChange(change.key, change.op === "put" ? change.value : undefined);
+    // An object of megabytes was compared; what follows takes as long again.
+    if (timeSlice.isDue) await timeSlice.yield();
     if (changes.length > 0)
       yield { changes, eventTimeMs, source, ...(caller !== undefined && { caller }), snapshot: false };
     if (complete && (!started || isComplete)) {

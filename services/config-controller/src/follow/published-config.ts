@@ -11,7 +11,7 @@ import {
   type ConfigKeyText,
   configKeyText,
 } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
+import { type Logger, TimeSlice } from "@flotilla/runtime";
 
 export interface PublishedObject {
   readonly key: ConfigKey;
@@ -25,6 +25,8 @@ export interface GenerationChange {
   readonly key: ConfigKey;
   readonly before: Config | undefined;
   readonly after: Config | undefined;
+  /** Length of the JSON of `before`. */
+  readonly beforeLength: number;
 }
 
 export interface Generation {
@@ -119,7 +121,7 @@ export class PublishedConfig {
       const from = { afterSequence: this.#position, epoch: this.#epoch, mark: this.#mark };
       for await (const item of subscribe({ bus, seal, filter: filters.config, ...from }, stop)) {
         if (item.kind === "reset") break;
-        if (item.kind === "group") this.#recordChanges(item.group.changes.filter(isConfig), item.group);
+        if (item.kind === "group") await this.#recordChanges(item.group.changes.filter(isConfig), item.group);
       }
     }
   }
@@ -144,17 +146,29 @@ export class PublishedConfig {
     for (const listener of this.#listeners) listener.onBaseline(deleted);
   }
 
-  #recordChanges(
+  /** Nothing of a generation is seen before all of it: its objects are read and packed first, some at a time. */
+  async #recordChanges(
     changes: readonly ConfigChange[],
     { cause, position }: { readonly cause: Cause; readonly position: number },
-  ) {
+  ): Promise<void> {
+    const timeSlice = new TimeSlice();
+    const changed: GenerationChange[] = [];
+    const held = new Map<ConfigKeyText, Held | undefined>();
+    for (const { key, ...change } of changes) {
+      const place = configKeyText(key);
+      const text = (held.has(place) ? held : this.#held).get(place)?.text;
+      const before = text === undefined ? undefined : (JSON.parse(text) as Config);
+      if (timeSlice.isDue) await timeSlice.yield();
+      const after = change.op === "put" ? change.value : undefined;
+      changed.push({ key, before, after, beforeLength: text?.length ?? 0 });
+      held.set(place, after && packed(after, position, cause));
+      if (timeSlice.isDue) await timeSlice.yield();
+    }
     this.#position = Math.max(this.#position, position);
-    const changed = changes.map((change): GenerationChange => {
-      const before = this.get(change.key)?.config;
-      if (change.op === "put") this.#held.set(configKeyText(change.key), packed(change.value, position, cause));
-      else this.#held.delete(configKeyText(change.key));
-      return { key: change.key, before, after: change.op === "put" ? change.value : undefined };
-    });
+    for (const [place, now] of held) {
+      if (now === undefined) this.#held.delete(place);
+      else this.#held.set(place, now);
+    }
     for (const listener of this.#listeners) listener.onGeneration({ position, cause, changes: changed });
   }
 }

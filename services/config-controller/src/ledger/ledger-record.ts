@@ -102,18 +102,18 @@ export function isWithheld(content: LedgerContent): content is { readonly withhe
   return content !== null && "withheld" in content;
 }
 
-function keep({ key, before, after }: GenerationChange, maxBytes: number): { kept: LedgerChange; size: number } {
+function keep(change: GenerationChange, maxBytes: number): { kept: LedgerChange; size: number } {
+  const { key, before, after } = change;
   const op = before === undefined ? "created" : after === undefined ? "deleted" : "changed";
-  const { content, size } = contentOf(key, before, maxBytes);
+  const { content, size } = contentOf(change, maxBytes);
   return { kept: { key, op, before: content }, size: size + 200 };
 }
 
 /** The size is that of its JSON. */
-function contentOf(key: ConfigKey, config: Config | undefined, maxBytes: number) {
-  if (config === undefined) return { content: null, size: 0 };
+function contentOf({ key, before, beforeLength: size }: GenerationChange, maxBytes: number) {
+  if (before === undefined) return { content: null, size: 0 };
   if (key.kind === "Secret") return { content: secretContent, size: 0 };
-  const size = JSON.stringify(config).length;
-  if (size <= maxBytes) return { content: config, size };
+  if (size <= maxBytes) return { content: before, size };
   return { content: { withheld: `${configKeyText(key)} had ${size} bytes, too many to be kept` }, size: 0 };
 }
 

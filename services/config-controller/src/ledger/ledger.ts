@@ -188,7 +188,9 @@ export class Ledger {
       (latest, object) => (object.position > latest.position ? object : latest),
       { cause: unknownCause, position: 0 },
     );
-    const changes = fresh.map(({ key }): GenerationChange => ({ key, before: undefined, after: undefined }));
+    const changes = fresh.map(
+      ({ key }): GenerationChange => ({ key, before: undefined, after: undefined, beforeLength: 0 }),
+    );
     const records = recordsOf({ position, cause, changes }, epoch, maxBytes);
     const asUnseen = ({ key }: LedgerChange): LedgerChange => ({
       key,

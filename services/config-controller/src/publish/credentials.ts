@@ -56,8 +56,10 @@ export class Credentials {
         yield group;
         continue;
       }
+      const timeSlice = new TimeSlice();
       const changes = this.#apply(group.changes);
       group.changes.length = 0;
+      if (timeSlice.isDue) await timeSlice.yield();
       if (changes.length > 0) yield { ...group, changes };
     }
   }

@@ -162,8 +162,8 @@ export class CommitLog {
     if (version === 0) return [];
     const entries = await away(() => this.#options.values.entries());
     const last = entries.find(({ key }) => key === headKey);
-    const transaction = last && this.#head.decode(last);
-    const stored = this.#objects.read(entries);
+    const transaction = await this.#head.decodeYielding(last);
+    const stored = await this.#objects.read(entries);
     const storedVersion = Math.max(transaction?.version ?? 0, ...stored.map((object) => object.version));
     // Another replica held more.
     if (storedVersion > version) {
@@ -232,7 +232,7 @@ export class CommitLog {
   async #catchUp(): Promise<void> {
     const entry = await this.#head.read();
     if (entry?.value === undefined) return void (await this.#compare());
-    const transaction = this.#head.decode(entry);
+    const transaction = await this.#head.decodeYielding(entry);
     // One that cannot be read is replaced by the next transaction.
     if (transaction === undefined) this.#head.revision = entry.revision;
     else if (transaction.version <= this.#state.version && entry.revision !== this.#head.revision)
@@ -243,7 +243,7 @@ export class CommitLog {
   /** Takes over a head that may be ours, or an old one. */
   async #receive(entry: KeyValueEntry): Promise<void> {
     if (entry.revision === this.#head.revision || entry.value === undefined) return;
-    const transaction = this.#head.decode(entry);
+    const transaction = await this.#head.decodeYielding(entry);
     if (transaction === undefined || transaction.version < this.#state.version) return;
     // Another replica has written again what was lost.
     if (transaction.version === this.#state.version) {
@@ -256,12 +256,12 @@ export class CommitLog {
   }
 
   async #applyTransaction(transaction: Transaction): Promise<void> {
-    const timeSlice = new TimeSlice();
     this.#state.apply(transaction);
     this.#unwritten = transaction;
     this.#head.id = transaction.id;
     for (const listener of this.#listeners) listener(transaction);
-    if (timeSlice.isDue) await timeSlice.yield();
+    // Those who were woken compare objects of megabytes, and the journal packs them: each in a turn of its own.
+    await new TimeSlice().yield();
     await this.#options.journal?.append(transaction, () => this.#whole());
   }
 
@@ -285,8 +285,8 @@ export class CommitLog {
       const entries = await away(() => values.entries());
       const last = entries.find(({ key }) => key === headKey);
       // Without a head that can be read, its objects are as they were written out, one by one.
-      const transaction = last && this.#head.decode(last);
-      const objects = this.#objects.read(entries);
+      const transaction = await this.#head.decodeYielding(last);
+      const objects = await this.#objects.read(entries);
       const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
       // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
       if (newest > (transaction?.version ?? newest) && attempt < maxReadings) {

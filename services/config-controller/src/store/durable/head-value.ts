@@ -1,6 +1,7 @@
 /** The head of the durable store: the value that holds the last transaction, and this replica's copy of it. */
 import { type KeyValueEntry, readValue } from "@flotilla/bus";
 import { StoreError } from "@flotilla/model";
+import { TimeSlice } from "@flotilla/runtime";
 import { away, bounded, type ObjectValuesOptions } from "./object-values.ts";
 import { decodeTransaction, encodeTransaction, type Transaction } from "./transaction.ts";
 
@@ -49,6 +50,14 @@ export class HeadValue {
   decode(entry: KeyValueEntry): Transaction | undefined {
     const { values, seal } = this.#options;
     return readValue(values, entry, (bytes) => decodeTransaction(bytes, seal));
+  }
+
+  /** As `decode`, undefined without an entry. Yields after one of megabytes: its objects take as long again. */
+  async decodeYielding(entry: KeyValueEntry | undefined): Promise<Transaction | undefined> {
+    const timeSlice = new TimeSlice();
+    const transaction = entry && this.decode(entry);
+    if (timeSlice.isDue) await timeSlice.yield();
+    return transaction;
   }
 
   /** Is it our own that is there? Then it was stored although the answer was lost, or at a first attempt of the bus client. */

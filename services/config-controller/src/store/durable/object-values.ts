@@ -1,6 +1,7 @@
 /** The values of single objects, each written only over an older one. Unreadable values are left as they are, and reported. */
 import type { KeyValue, KeyValueEntry, Seal } from "@flotilla/bus";
 import { configKeyText, StoreError } from "@flotilla/model";
+import { TimeSlice } from "@flotilla/runtime";
 import { decodeObject, encodeObject, type StoredObject } from "./transaction.ts";
 
 export interface ObjectValuesOptions {
@@ -15,7 +16,7 @@ export class ObjectValues {
   readonly #options: ObjectValuesOptions;
   /** As far as known here. */
   readonly #revisions = new Map<string, number>();
-  readonly #unreadable = new Map<string, string>();
+  #unreadable = new Map<string, string>();
 
   constructor(options: ObjectValuesOptions) {
     this.#options = options;
@@ -27,18 +28,22 @@ export class ObjectValues {
   }
 
   /** Of all values there are, those that are objects. */
-  read(entries: readonly KeyValueEntry[]): readonly StoredObject[] {
-    this.#unreadable.clear();
-    return entries.flatMap(({ key, value, revision }) => {
-      if (!key.startsWith(prefix) || value === undefined) return [];
+  async read(entries: readonly KeyValueEntry[]): Promise<readonly StoredObject[]> {
+    const timeSlice = new TimeSlice();
+    const found: StoredObject[] = [];
+    const unreadable = new Map<string, string>();
+    for (const { key, value, revision } of entries) {
+      if (timeSlice.isDue) await timeSlice.yield();
+      if (!key.startsWith(prefix) || value === undefined) continue;
       this.#revisions.set(key, revision);
       try {
-        return decodeObject(value, this.#options.seal);
+        found.push(decodeObject(value, this.#options.seal));
       } catch (error) {
-        this.#unreadable.set(key.slice(prefix.length), reasonOf(error));
-        return [];
+        unreadable.set(key.slice(prefix.length), reasonOf(error));
       }
-    });
+    }
+    this.#unreadable = unreadable;
+    return found;
   }
 
   /** @throws StoreError STORE_AWAY */

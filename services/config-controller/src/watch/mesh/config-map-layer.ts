@@ -7,7 +7,7 @@ import { follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
 import type { JsonObject } from "@flotilla/model";
 import { ownValue } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
-import { type DocumentCheck, readDocument, type SourceProblem } from "@flotilla/sources";
+import { type DocumentCheck, readDocumentAside, type SourceProblem } from "@flotilla/sources";
 import type { DocumentLayer, LayerVersion } from "./document-layers.ts";
 
 export interface ConfigMapLayerOptions {
@@ -39,7 +39,7 @@ export function configMapLayer(options: ConfigMapLayerOptions): DocumentLayer {
         const text = object === undefined && wasThere ? last : textOf(object, key);
         const isNew = text !== last;
         if (object !== undefined || isNew) {
-          const read = readText(file, key, text ?? "", options.check);
+          const read = await readText(file, key, text ?? "", options.check);
           problems = read.problems;
           if (isNew && read.value !== undefined) {
             yield { document: read.value as JsonObject, eventTimeMs: nowMs() };
@@ -59,7 +59,8 @@ export async function configMapDocument(
   check: DocumentCheck,
 ): Promise<JsonObject> {
   const object = await api.get<KubeObject>(`${configMapsPath(namespace)}/${encodeURIComponent(name)}`);
-  return (readText(name, key, textOf(object, key), check).value ?? {}) as JsonObject;
+  const { value = {} } = await readText(name, key, textOf(object, key), check);
+  return value as JsonObject;
 }
 
 function configMapsPath(namespace: string): string {
@@ -72,7 +73,7 @@ function textOf(object: KubeObject | undefined, key: string): string {
   return typeof text === "string" ? text : "";
 }
 
-function readText(file: string, key: string, text: string, check: DocumentCheck) {
-  const { value, problems } = readDocument(file, text, check);
+async function readText(file: string, key: string, text: string, check: DocumentCheck) {
+  const { value, problems } = await readDocumentAside(file, text, check);
   return { value, problems: problems.map((problem) => ({ ...problem, object: key })) };
 }

@@ -4,7 +4,7 @@ import { type KubeApi, KubeError } from "@flotilla/kube-api";
 import { type Config, equalJson, type JsonObject } from "@flotilla/model";
 import { meshConfigKey, meshConfigOf, meshNetworksKey, meshNetworksOf } from "@flotilla/registry/config";
 import { backoff, delay, type Logger } from "@flotilla/runtime";
-import { type DocumentCheck, readDocument, type SourceProblem } from "@flotilla/sources";
+import { type DocumentCheck, readDocumentAside, type SourceProblem } from "@flotilla/sources";
 import type { Settings } from "../../settings.ts";
 import type { ConfigSource } from "../config-source.ts";
 import { configMapDocument, configMapLayer } from "./config-map-layer.ts";
@@ -66,7 +66,8 @@ async function documentAt(
   if (place.type === "file") {
     // The file's follower reports what is wrong with it.
     const text = await readFile(place.path, "utf8").catch(() => "");
-    return (readDocument(place.path, text, check).value ?? {}) as JsonObject;
+    const { value = {} } = await readDocumentAside(place.path, text, check);
+    return value as JsonObject;
   }
   using api = openApi?.();
   for (const waitMs of backoff({ firstMs: 100, maxMs: 5_000, random: Math.random })) {

@@ -99,12 +99,11 @@ async function check(world: World, plan: RoundPlan, phase: string | undefined): 
     return (user + system) / 1_000;
   };
   const mayConverge = () => performance.now() - since < convergeWithinMs || usedMs() < convergeWithinCpuMs;
-  let problem = "";
   const reported = new Set<string>();
-  while (mayConverge()) {
-    problem = await whatDiffers(world, reported);
-    if (problem === "") break;
+  let { problem, expected } = await whatDiffers(world, reported);
+  while (problem !== "" && mayConverge()) {
     await delay(50);
+    ({ problem, expected } = await whatDiffers(world, reported));
   }
   const convergedAfterMs = performance.now() - since;
   const result = { plan, phase, convergedAfterMs, reported: [...reported] };
@@ -116,19 +115,36 @@ async function check(world: World, plan: RoundPlan, phase: string | undefined): 
       failure: `${problem}; after ${time}; ready: ${pages.map((page) => page.slice(0, 400)).join(" ")}`,
     };
   }
+  // An xds-server that has just started may serve both what its snapshot has, for a moment.
   await using late = world.mesh.sidecar("late");
-  const expected = world.connected.served;
-  while (late.served !== expected && mayConverge()) await delay(20);
-  return late.served === expected
-    ? result
-    : { ...result, failure: `a new sidecar has ${late.served}, not ${expected}` };
+  const { connected } = world;
+  const isServed = () => late.served === expected && connected.served === expected;
+  while (!isServed() && mayConverge()) await delay(20);
+  const failure = `a new sidecar has ${late.served}, the connected one ${connected.served}, the sources have ${expected}`;
+  return isServed() ? result : { ...result, failure };
 }
 
-/** Empty when everything agrees. */
-async function whatDiffers(world: World, reported: Set<string>): Promise<string> {
-  const { mesh, connected, files, written } = world;
+interface Difference {
+  /** Empty when everything agrees. */
+  readonly problem: string;
+  /** As the sources have it, to be served. */
+  readonly expected: string;
+}
+
+async function whatDiffers(world: World, reported: Set<string>): Promise<Difference> {
+  const { mesh, files } = world;
   const routes = await mesh.api.routes();
-  if (routes === undefined) return `the API does not answer: ${mesh.api.problem}`;
+  if (routes === undefined) return { problem: `the API does not answer: ${mesh.api.problem}`, expected: "" };
+  const expected = servedText(new Map([...files, ...routes]), world.endpoint);
+  return { problem: await problemOf(world, reported, routes, expected), expected };
+}
+
+async function problemOf(
+  { mesh, connected, written }: World,
+  reported: Set<string>,
+  routes: ReadonlyMap<string, number>,
+  expected: string,
+): Promise<string> {
   const page = await mesh.readyPage("config-controller");
   for (const [host, allowed] of written) {
     const value = routes.get(host);
@@ -139,7 +155,6 @@ async function whatDiffers(world: World, reported: Set<string>): Promise<string>
   }
   const unknown = [...routes.keys()].filter((host) => !written.has(host));
   if (unknown.length > 0) return `the API has ${unknown.join(" ")}, which were never written`;
-  const expected = servedText(new Map([...files, ...routes]), world.endpoint);
   if (connected.served !== expected) return `served is ${connected.served}, the sources have ${expected}`;
   const rootProblem = await mesh.root.whatDiffers(await mesh.servedRoot());
   if (rootProblem !== "") return rootProblem;

@@ -133,12 +133,13 @@ export class CommitLog {
   }
 
   /** A head of the same version, of which everything is written out. */
-  async #renewHead(): Promise<void> {
+  async #renewHead(): Promise<boolean> {
     const { version } = this.#state;
     const again = { version, id: randomUUID(), timeMs: this.#options.nowMs(), puts: [], deletes: [], closed: [] };
-    if (!(await this.#head.replace(again))) return;
+    if (!(await this.#head.replace(again))) return false;
     this.#head.id = again.id;
     await this.#options.journal?.replace(this.#whole());
+    return true;
   }
 
   /** Restores the state that this replica held when it ended. */
@@ -188,12 +189,14 @@ export class CommitLog {
   }
 
   async #writeAgain(lost: readonly StoredObject[], storedVersion: number): Promise<void> {
-    const { log } = this.#options;
-    const { version } = this.#state;
+    const [{ log }, { version }] = [this.#options, this.#state];
     await this.#objects.writeAll(lost);
     this.#unwritten = undefined;
-    // The head last: until it stands, this is done again.
-    await this.#renewHead();
+    // The head last: until it stands, this is done again. A replica that was faster does not have the lost ones.
+    for (let attempt = 0; attempt < maxAttempts && !(await this.#renewHead()); attempt++) {
+      await this.#load();
+      await this.#writeOut();
+    }
     const objects = lost.slice(0, namedObjects).map(({ key }) => configKeyText(key));
     const details = { objects, count: lost.length, version, storedVersion };
     log.error("the bus lost acknowledged writes, they are written again", details);
@@ -250,7 +253,9 @@ export class CommitLog {
       if (transaction.id !== this.#head.id) await this.#compare();
       return;
     }
-    if (transaction.version > this.#state.version + 1) return this.#load();
+    // A renewed head names none of the objects that its version wrote.
+    const isRenewed = transaction.puts.length + transaction.deletes.length + transaction.closed.length === 0;
+    if (isRenewed || transaction.version > this.#state.version + 1) return this.#load();
     this.#head.revision = entry.revision;
     await this.#applyTransaction(transaction);
   }

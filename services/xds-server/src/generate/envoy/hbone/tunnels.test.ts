@@ -1,4 +1,4 @@
-/** Clusters, listeners and filters of HBONE tunnels: each by the fields that tell it from the others. */
+/** Clusters, listeners and filters of HBONE tunnels: each by its distinguishing fields. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { create, type JsonObject, type JsonValue, toJson } from "@flotilla/proto";

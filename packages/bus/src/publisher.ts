@@ -56,6 +56,8 @@ export interface Kept {
 export interface Publisher {
   /** Place of the last change that was published in the fleet's sequence; 0 before the first. */
   readonly lastSequence: number;
+  /** Calls that have not ended, the one that runs included. */
+  readonly openCalls: number;
   /**
    * The source's whole state: publishes the differences, deletes keys that this publisher published and the source no longer has, then
    * publishes the marker that everything is published. Resolves to the number of changes. The state is read some at a time, yielding to
@@ -111,6 +113,10 @@ class KeyedPublisher implements Publisher {
 
   get lastSequence(): number {
     return this.#lastSequence;
+  }
+
+  get openCalls(): number {
+    return this.#turns.open;
   }
 
   synchronize(state: Iterable<Change>, options?: PublishOptions & Kept): Promise<number> {

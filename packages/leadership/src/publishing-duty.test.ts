@@ -21,6 +21,7 @@ function replica(bus: Bus, holder: string, said: string[]) {
   };
   const publisher: Publisher = {
     lastSequence: 0,
+    openCalls: 0,
     synchronize: (state) => report(`all ${names([...state])}`),
     publish: (changes) => report(names(changes)),
     prune: () => Promise.resolve(0),

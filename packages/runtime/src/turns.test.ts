@@ -25,6 +25,7 @@ describe("turns", () => {
       if (failure !== undefined) throw failure;
       return name;
     };
+    assert.equal(turns.open, 0);
     const results = await Promise.allSettled([
       turns.take(work("a")),
       turns.take(work("b", new Error("b failed"))),

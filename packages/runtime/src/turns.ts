@@ -30,10 +30,17 @@ export class TimeSlice {
 /** Work that is done one piece after the other, in the order in which it was asked for. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve();
+  #open = 0;
+
+  /** Pieces of work that were asked for and have not ended. */
+  get open(): number {
+    return this.#open;
+  }
 
   /** Begins when all that was asked for before has ended, well or not; settles as `work` does. */
   take<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
+    this.#open++;
+    const result = this.#last.then(work).finally(() => this.#open--);
     this.#last = result.catch(() => undefined);
     return result;
   }

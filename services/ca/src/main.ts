@@ -63,6 +63,8 @@ async function run(service: CaService, onReady: MainOptions["onReady"]): Promise
   const delegate = await delegateOf(settings, cluster, trust, part("signer"));
   const stages = { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate, pages };
   const issuer = createIssuer(settings, stages);
+  const { intake, queue } = issuer;
+  service.introspection?.page("/queues", () => ({ toAuthenticate: intake.pending, toSign: queue.pending }));
   await using port = await openPort(service, { issuer, trust, active, material });
   health.markReady();
   log.info("certificates issued", { host: settings.host, port: port.port, rootFile });

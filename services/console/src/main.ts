@@ -69,6 +69,7 @@ async function run(service: ConsoleService, onReady: MainOptions["onReady"]): Pr
   const metrics = declareMetrics(service.metrics, { sessions: () => sessions.size, streams: () => events.count });
   const { proxyAdmin: given, proxyStatsPort: statsPort } = settings;
   const admin = adminAddresses({ given, statsPort, workDir });
+  service.introspection?.page("/queues", () => ({ eventStreams: events.count, sessions: sessions.size }));
   const endpoints = new EndpointTable({
     "GET /api/v1/overview": overviewHandler({ services, replicas, metrics: measured }),
     ...proxyHandlers({ services, admin, stats: createStatsReader({ timeoutMs }) }),

@@ -16,6 +16,7 @@ import { serveInjectionPages } from "./app/pages.ts";
 import { serveAdmission } from "./app/serve-admission.ts";
 import { declareMetrics } from "./metrics.ts";
 import { issuedNames, serviceAccount } from "./serve/certificate.ts";
+import { countOpen } from "./serve/count-open.ts";
 import { readSettings, settings as table, type WebhookService } from "./settings.ts";
 import { keepCaBundles } from "./watch/keep-ca-bundles.ts";
 import { KubeletVersions } from "./watch/kubelet-versions.ts";
@@ -61,11 +62,16 @@ async function run(service: WebhookService, onReady: MainOptions["onReady"]): Pr
   const served = new ServedObjects(() => mesh.mesh);
   await using thread = new ValidationThread({ served, patchValues: true });
   const answer = createAnswer(service, { mesh, reviews, served, kubelets, injection, thread, metrics });
+  const requests = countOpen(answer);
+  service.introspection?.page("/queues", () => ({
+    openRequests: requests.open,
+    charactersToValidate: thread.waitingLength,
+  }));
   await service.runParts([
     injection.following,
     followMesh(service, { mesh, reviews, served }),
     kubelets.followCluster(settings, part("nodes"), stop),
     keepCaBundles(settings, { version, log: part("configurations"), onAttempt: metrics.configurationWritten }, stop),
-    serveAdmission(service, { answer, certificate, injection, metrics, onReady }),
+    serveAdmission(service, { answer: requests.answer, certificate, injection, metrics, onReady }),
   ]);
 }

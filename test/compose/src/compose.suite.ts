@@ -52,6 +52,7 @@ describe("Docker Compose", () => {
       "service-controller": page("15025"),
       "xds-server": page("15014"),
       webhook: page("15027"),
+      console: page("15030"),
       nats: ["wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8222/healthz"],
       redis: ["redis-cli", "-s", "/certificates/redis.sock", "ping"],
       "reviews-app": check("socket", "/sockets/app.sock"),
@@ -300,7 +301,8 @@ describe("Docker Compose", () => {
       await until(answers, { withinMs: 120_000, everyMs: 250, what: "an answer after `down` and `up`" });
     });
     await until(isKept, { withinMs: 120_000, everyMs: 1_000, what: "what `down` and `up` must keep" });
-    await project.compose(["down", "-v"]);
+    // With the volumes of what was started on request.
+    await project.compose(["--profile", "observability", "down", "-v"]);
     const filter = `label=com.docker.compose.project=${project.name}`;
     assert.equal(await project.command("docker", ["volume", "ls", "-q", "--filter", filter]), "");
     assert.deepEqual(await project.containers(), []);

@@ -56,6 +56,11 @@ export class ValidationThread implements AsyncDisposable {
     this.#options = options;
   }
 
+  /** Characters of the objects that wait or are being validated. */
+  get waitingLength(): number {
+    return this.#waiting;
+  }
+
   /** Never rejects: an object that cannot be validated is refused with the reason. The first thousand problems, and how many more there are. */
   async validate({ json, at = [], object }: LargeObject): Promise<readonly Problem[]> {
     if (this.#waiting + json.length > maxWaitingLength)

@@ -37,13 +37,17 @@ export async function publishView(service: ConfigService, parts: PublishingParts
 }
 
 function createDuty(
-  { name, settings, metrics: registry, log, failures, tracer }: ConfigService,
+  { name, settings, metrics: registry, log, failures, tracer, introspection }: ConfigService,
   { connection, view, metrics }: PublishingParts,
   current: () => ReturnType<typeof sendable>,
 ): PublishingDuty {
   const { bus, seal } = connection;
   const onPublished = recordPublished(tracer, publishedCounter(metrics));
   const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now, current, onPublished });
+  introspection?.page("/queues", () => ({
+    openPublishCalls: publisher.openCalls,
+    lastSequence: publisher.lastSequence,
+  }));
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const duty = new PublishingDuty({

@@ -49,12 +49,16 @@ export function createPublishing(service: RegistryService, options: PublishingOp
 }
 
 function createDuty(
-  { name, settings, metrics: registered, log, failures, tracer }: RegistryService,
+  { name, settings, metrics: registered, log, failures, tracer, introspection }: RegistryService,
   { bus, metrics }: PublishingOptions,
   progress: Progress,
 ): PublishingDuty {
   const onPublished = recordPublished(tracer, publishedCounter(metrics));
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now, onPublished });
+  introspection?.page("/queues", () => ({
+    openPublishCalls: publisher.openCalls,
+    lastSequence: publisher.lastSequence,
+  }));
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const duty = new PublishingDuty({

@@ -10,8 +10,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { documentOf, nodeComponents } from "./bundle/base-sbom.ts";
-import { bundle } from "./bundle/bundle.ts";
-import { imagePrograms } from "./bundle/image-programs.ts";
+import { bundleRelease } from "./bundle/release.ts";
 import { writeArchive } from "./release/archive.ts";
 import { changelog, readNotes } from "./release/changelog.ts";
 import { buildExecutable, platforms } from "./release/executable.ts";
@@ -48,7 +47,7 @@ async function release(out: string): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), "flotilla-release-"));
   try {
     const bundled = join(work, "bundle");
-    await bundle({ entries: imagePrograms, outDirectory: bundled });
+    await bundleRelease(bundled);
     writeFileSync(join(out, "CHANGELOG.md"), changelog(version, readNotes(join(root, "changes"))));
     writeFileSync(join(out, "sbom.node.cyclonedx.json"), documentOf(nodeComponents(process.versions)));
     for (const name of ["sbom.cyclonedx.json", "THIRD_PARTY_LICENSES"]) cpSync(join(bundled, name), join(out, name));

@@ -4,13 +4,11 @@ import { join } from "node:path";
 import { commands } from "../../packages/cli/src/commands.ts";
 import { commandPage, overviewPage, pageName } from "../../packages/cli/src/manual/page.ts";
 import { packageVersion } from "../../packages/cli/src/parse/program.ts";
-import { buildReleasedPage } from "../../packages/console/src/built-page.ts";
-import { bundle, projectRoot } from "./bundle.ts";
-import { imagePrograms } from "./image-programs.ts";
+import { projectRoot } from "./bundle.ts";
+import { bundleRelease } from "./release.ts";
 
 const outDirectory = join(projectRoot, "packages/cli/dist");
-await buildReleasedPage();
-await bundle({ entries: imagePrograms, outDirectory });
+await bundleRelease(outDirectory);
 
 const manual = { version: packageVersion(), commands: commands.map(({ definition }) => definition) };
 const manDirectory = join(outDirectory, "man");

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
 import { cacheFolder, freePorts } from "../../packages/servers/src/index.ts";
-import { bundle, projectRoot } from "../bundle/bundle.ts";
-import { imagePrograms } from "../bundle/image-programs.ts";
+import { projectRoot } from "../bundle/bundle.ts";
+import { bundleRelease } from "../bundle/release.ts";
 import { buildExecutable, platforms } from "./executable.ts";
 
 const platform = platforms.find((one) => one === `${process.platform}-${process.arch}`);
@@ -35,7 +35,7 @@ describe("the single executable", { skip }, () => {
       mkdirSync(cache);
       for (const name of others) symlinkSync(join(known, name), join(cache, name));
       const bundled = join(directory, "bundle");
-      await bundle({ entries: imagePrograms, outDirectory: bundled });
+      await bundleRelease(bundled);
       if (platform !== undefined) buildExecutable({ root: projectRoot, bundle: bundled, platform, out: program });
     },
     { timeout: 300_000 },
@@ -49,6 +49,7 @@ describe("the single executable", { skip }, () => {
     assert.match(unpacked, /^bundle-[0-9a-f]{32}$/);
     assert.deepEqual(more, []);
     assert.equal(statSync(join(cache, unpacked)).mode & 0o077, 0);
+    assert.ok(existsSync(join(cache, unpacked, "packages/console/dist/page/index.html")), "the page of the console");
   });
 
   it("serves with five processes of its own, and ends with 0 by SIGTERM", { timeout: 240_000 }, async () => {

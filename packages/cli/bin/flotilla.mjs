@@ -1,7 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
 /**
  * The command `flotilla`. Plain JavaScript that every Node since 14.8 parses, so that an older one answers with a sentence instead of a
- * syntax error. In the workspace it runs the sources, in the package that `npm pack` makes the bundle.
+ * syntax error. `--` in the first line: Node would read the option --env-file itself, wherever it stands. In the workspace it runs the sources, in the package that `npm pack` makes the bundle.
  */
 import { existsSync } from "node:fs";
 

@@ -113,6 +113,12 @@ describe("the installed command", () => {
     assert.equal(page, (await flotilla("man", "ca", "rotate")).out);
   });
 
+  it("answers a file of settings that is not there by itself", async () => {
+    const { code, err } = await flotilla("up", "--env-file", "/no/such.env");
+    assert.equal(code, 2, err);
+    assert.match(err, /^flotilla: .*--env-file.*\/no\/such\.env/);
+  });
+
   it("serves in one process, and ends by a signal", { timeout: 180_000 }, async () => {
     const directory = ["--work-dir", join(home, "embedded")];
     const firstPort = await freePorts(12);

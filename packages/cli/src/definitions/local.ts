@@ -13,7 +13,7 @@ const runOptions = {
   mesh: existing("--mesh <FILE>", "MeshConfig", "file"),
   networks: existing("--networks <FILE>", "MeshNetworks", "file"),
   envFile: existing(
-    // Node reads --env-file itself where it starts the program without `--`, and refuses a file that is not there by itself.
+    // Node reads --env-file itself where it starts the program without `--`, as the sources are in a clone, and refuses a file that is not there by itself.
     "--settings, --env-file <FILE>",
     "settings of the services, NAME=value a line (docs/settings.md)",
     "file",

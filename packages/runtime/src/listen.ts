@@ -1,6 +1,7 @@
 /** Binding a port, with an error that names the port and the setting that moves it. */
 import type { AddressInfo, Server } from "node:net";
 import { RuntimeError } from "./errors.ts";
+import { hostFailure } from "./host-failure.ts";
 
 /** The port to bind, and the setting that an error names. */
 export interface ListenOptions {
@@ -31,6 +32,7 @@ function listenError(error: unknown, { port, host, setting }: ListenOptions): Ru
     const what = `port ${port} on ${host} is in use by another process; free it or set ${setting} to another port`;
     return new RuntimeError("PORT_IN_USE", what, { cause: error });
   }
-  const what = `port ${port} on ${host} cannot be opened (${text}); it is set by ${setting}`;
+  const lack = code === "EMFILE" || code === "ENFILE" ? hostFailure(error) : undefined;
+  const what = `port ${port} on ${host} cannot be opened (${lack ?? text}); it is set by ${setting}`;
   return new RuntimeError("PORT_REFUSED", what, { cause: error });
 }

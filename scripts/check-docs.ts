@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commandBlockProblems } from "./command-blocks.ts";
 import { namedTestProblems } from "./named-tests.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -31,6 +32,7 @@ const generated = {
   "docs/security/who-writes.md": "scripts/write-access.ts",
   "docs/security/limits.md": "scripts/write-limits.ts",
 };
+problems.push(...(await commandBlockProblems(root, new Set(Object.keys(generated)))));
 for (const [page, script] of Object.entries(generated)) {
   const check = spawnSync(process.execPath, [join(root, script), "--check"], { encoding: "utf8" });
   if (check.status !== 0) problems.push(`${page}: ${check.stdout}${check.stderr}`);

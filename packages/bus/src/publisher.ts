@@ -79,7 +79,6 @@ export interface Publisher {
 }
 
 const maxLoggedKey = 300;
-/** Of differences, in the log. */
 const namedKeys = 20;
 
 /** Creates a publisher. It reads from the stream what it published before, when it is first used. */
@@ -91,7 +90,7 @@ class KeyedPublisher implements Publisher {
   readonly #options: PublisherOptions;
   readonly #epoch = randomUUID();
   #held: HeldChanges;
-  #lastSequence = 0;
+  lastSequence = 0;
   /** Topics that we have ever published to. */
   readonly #topics = new Set<string>();
   #state: "unread" | "read" | "synchronized" = "unread";
@@ -109,10 +108,6 @@ class KeyedPublisher implements Publisher {
     options.bus.onEpoch(
       () => void this.#turns.take(() => this.#republish()).catch((error) => this.#onRepublishFailed(error)),
     );
-  }
-
-  get lastSequence(): number {
-    return this.#lastSequence;
   }
 
   get openCalls(): number {
@@ -198,7 +193,7 @@ class KeyedPublisher implements Publisher {
       ...(urgent && { urgent }),
     };
     const sequences = await bus.publish(groupMessages(packed, cause));
-    this.#lastSequence = Math.max(this.#lastSequence, ...sequences.slice(-1));
+    this.lastSequence = Math.max(this.lastSequence, ...sequences.slice(-1));
     for (const { remembered } of packed) {
       this.#held.remember(remembered);
       this.#sentMeanwhile?.add(remembered.subject);

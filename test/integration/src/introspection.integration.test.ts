@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
 import { type Launched, launch, program } from "./local/flotilla.ts";
 
-/** What waits in a service, by the names of its page. */
+/** Figures of each page. */
 const queues: Readonly<Record<string, readonly string[]>> = {
   "xds-server": ["openDeliveries", "position"],
   "config-controller": ["openPublishCalls", "lastSequence"],

@@ -28,6 +28,15 @@ describe("pages of a service", () => {
     assert.deepEqual([await statusOf(4 * mib), await statusOf(4 * mib + 1), await statusOf(1)], [200, 413, 200]);
   });
 
+  it("answer 413 to a larger body that announces no length", async () => {
+    await using it = await open();
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    const sending = request(it.url, { method: "PUT", agent: false }, ({ statusCode }) => resolve(statusCode));
+    sending.on("error", reject).write(Buffer.alloc(4 * mib));
+    sending.end("1");
+    assert.equal(await promise, 413);
+  });
+
   it("hold 16 MiB of bodies of one address that are being sent: the next is answered 503", async () => {
     await using it = await open();
     const sent = Array.from({ length: 5 }, () => {

@@ -74,8 +74,9 @@ export async function startEnvoy({ binary, directory, name, bootstrap, groupId }
 
 async function adminAddress(child: ChildProcess, name: string, path: string, logFile: string): Promise<string> {
   const read = () => {
+    // Returned, as a thrown one would be tried again.
     if (child.exitCode !== null)
-      throw new Error(`[DATAPLANE_ENVOY] ${name} ended with code ${child.exitCode}: ${tail(logFile)}`);
+      return new Error(`[DATAPLANE_ENVOY] ${name} ended with code ${child.exitCode}: ${tail(logFile)}`);
     try {
       return readFileSync(path, "utf8").trim();
     } catch {
@@ -84,7 +85,9 @@ async function adminAddress(child: ChildProcess, name: string, path: string, log
     }
   };
   const what = `the admin page of Envoy ${name} (log: ${logFile})`;
-  return `http://${await until(() => read() || undefined, { withinMs: 20_000, what })}`;
+  const found = await until(() => read() || undefined, { withinMs: 20_000, what });
+  if (found instanceof Error) throw found;
+  return `http://${found}`;
 }
 
 function tail(file: string): string {

@@ -7,3 +7,4 @@ export {
   signIn,
   skipWithoutChromium,
 } from "./browser.ts";
+export { filtered, firstView, repeated, searched } from "./measure.ts";

@@ -147,10 +147,13 @@ const screens: readonly { readonly name: string; readonly path: string; readonly
   { name: "settings", path: "/settings", shows: "LOG_LEVEL" },
 ];
 
-/** Has clusters and listeners, and acknowledges them. */
+/** Has clusters and listeners without redirection, and acknowledges them. */
 function connectProxy(xdsPort: number, name: string): AsyncDisposable {
   const stop = new AbortController();
-  const metadata = { NAMESPACE: "shop", LABELS: { app: name }, INSTANCE_IPS: "127.0.1.11", CLUSTER_ID: "Kubernetes" };
+  const metadata = {
+    ...{ NAMESPACE: "shop", LABELS: { app: name }, INSTANCE_IPS: "127.0.1.11", CLUSTER_ID: "Kubernetes" },
+    INTERCEPTION_MODE: "NONE",
+  };
   const client = new XdsClient({
     form: "delta",
     transport: grpcTransport({ address: `127.0.0.1:${xdsPort}` }),
@@ -371,7 +374,7 @@ describe("the console's page", { skip: skipWithoutChromium, timeout: 600_000 }, 
     await page.locator(".change", { hasText: "4321" }).first().waitFor({ timeout: 60_000 });
     await page.getByLabel("Compare with the proxy").fill("other.shop");
     await page.getByRole("button", { name: "Compare" }).click();
-    // The other one has listeners, too.
+    // Nothing is redirected to the other one.
     await page.locator(".change", { hasText: "virtualOutbound" }).waitFor({ timeout: 60_000 });
     assert.equal(new URL(page.url()).searchParams.get("with"), "other.shop");
     await page.screenshot({ path: join(screenshots, "compare-light.png") });

@@ -54,7 +54,7 @@ export function ObjectResources({ names }: { readonly names: PathNames }): VNode
   const shown = useAnswer("GET /api/v1/objects/{kind}/{namespace}/{name}/resources", {
     names,
     query: request,
-    topics: ["generation", "fleet"],
+    topics: ["generation", "fleet", "objects"],
   });
   return (
     <>

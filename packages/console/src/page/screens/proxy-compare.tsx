@@ -21,7 +21,7 @@ export function ProxyCompare({ proxy, types }: ProxyCompareProps): VNode {
   const shown = useAnswer("GET /api/v1/proxies/{proxy}/diff", {
     names: { proxy },
     query: { with: other, type, offset, limit },
-    topics: ["generation", "fleet"],
+    topics: ["generation", "fleet", "objects"],
   });
   return (
     <>

@@ -64,7 +64,7 @@ function ResourceTable({ proxy, type }: { readonly proxy: string; readonly type:
   const shown = useAnswer("GET /api/v1/proxies/{proxy}/resources", {
     names: { proxy },
     query: { ...request, type },
-    topics: ["generation", "fleet"],
+    topics: ["generation", "fleet", "objects"],
   });
   return (
     <>
@@ -101,7 +101,7 @@ function Resource({ proxy, type, name }: ResourceProps): VNode {
   const shown = useAnswer("GET /api/v1/proxies/{proxy}/resource", {
     names: { proxy },
     query: { type, name },
-    topics: ["generation", "fleet"],
+    topics: ["generation", "fleet", "objects"],
   });
   useEffect(() => {
     place.current?.focus({ preventScroll: false });

@@ -37,8 +37,14 @@ describe("large documents", () => {
   it("leave the main thread free", async () => {
     await using thread = new DocumentThread();
     await thread.parse(large);
-    const inline = await cpuUs(() => parseDocumentText(large));
-    const aside = await cpuUs(() => thread.parse(large));
+    // Of several rounds the least: garbage of other tests may be collected in any of them.
+    const leastOf = async (work: () => unknown) => {
+      const rounds: number[] = [];
+      for (let round = 0; round < 5; round++) rounds.push(await cpuUs(work));
+      return Math.min(...rounds);
+    };
+    const inline = await leastOf(() => parseDocumentText(large));
+    const aside = await leastOf(() => thread.parse(large));
     assert.ok(aside < inline / 3, `${aside} µs of ${inline}`);
   });
 

@@ -2,6 +2,7 @@
  * Routes that a proxy gets host by host (SRDS) in the form in which istiod sends them: the listener names a route configuration, which has the
  * virtual hosts of all its scopes. Pure.
  */
+import { compareText } from "@flotilla/model";
 import { isJsonObject, type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
 import type { Capture } from "./own-side.ts";
 
@@ -28,7 +29,9 @@ function wholeRoutes(scopes: readonly JsonObject[]): ReadonlyMap<string, JsonObj
       // Each domain of a virtual host is a scope.
       const virtualHosts = new Map(hosts.map((host) => [String(host["name"]), host]));
       const { typedPerFilterConfig: _, ...rest } = parts[0] ?? {};
-      return [name, { "@type": typeUrl.route, ...rest, virtualHosts: [...virtualHosts.values()] }];
+      // As istiod sorts them.
+      const sorted = [...virtualHosts].toSorted(([one], [other]) => compareText(one, other)).map(([, host]) => host);
+      return [name, { "@type": typeUrl.route, ...rest, virtualHosts: sorted }];
     }),
   );
 }

@@ -211,7 +211,7 @@ describeRules("networking.istio.io/v1", "VirtualService", [
     "retries have known causes",
     also({ retries: { attempts: 1, retryOn: "5xx,503" } }),
     also({ retries: { attempts: 1, retryOn: "5xx,often" } }),
-    /retryOn: "often" is no cause/,
+    /retryOn: "often" is no retry condition/,
   ],
   [
     "no retries need no settings",

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { connectWithHealth } from "@flotilla/bus";
 import { publishReplica } from "../debug/replica-record.ts";
-import { publishTrustReports } from "../debug/trust-report.ts";
+import { trustReports } from "../debug/trust-report.ts";
 import { balanceStreams } from "../fleet/balance.ts";
-import { publishDistribution } from "../fleet/distribution.ts";
-import { publishRegisteredWorkloads } from "../fleet/registered-workloads.ts";
+import { distributionReports } from "../fleet/distribution.ts";
+import { registrationReports } from "../fleet/registered-workloads.ts";
 import type { Ingest } from "../ingest/ingest.ts";
 import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
 import type { ConnectedStreams } from "../serve/connected-streams.ts";
@@ -34,14 +34,15 @@ export async function followBus(service: XdsService, parts: BusParts): Promise<v
     { url, replicas, clientName: name, seal, onResumed, log, health, metrics, setAside },
     stop,
   );
-  const trust = { core: mesh.core, streams: () => connected.list(), log };
-  const { distribution, machines } = observers;
+  const trust = trustReports({ core: mesh.core, streams: () => connected.list() });
+  const distribution = distributionReports(observers.distribution);
+  const machines = registrationReports(observers.machines);
   // Failures of the bus on a report are no reason to end streams.
   await Promise.all([
     service.keepRunning("following the bus", () => ingest.follow(bus, stop)),
-    service.keepRunning("trust reports", () => publishTrustReports(bus, trust, stop)),
-    service.keepRunning("distribution reports", () => publishDistribution(bus, { distribution, log }, stop)),
-    service.keepRunning("reports of machines", () => publishRegisteredWorkloads(bus, { machines, log }, stop)),
+    service.keepRunning("trust reports", () => trust(bus, stop)),
+    service.keepRunning("distribution reports", () => distribution(bus, stop)),
+    service.keepRunning("reports of machines", () => machines(bus, stop)),
   ]);
 }
 

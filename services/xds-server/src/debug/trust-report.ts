@@ -4,44 +4,40 @@ import { encodeTrustReport, type ProxyTrust, trustBundleOf, trustReportBucket, t
 import type { Bus } from "@flotilla/bus";
 import { decode, typeUrl } from "@flotilla/proto";
 import { ProxyConfigSchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay } from "@flotilla/runtime";
 import type { Core } from "../app/core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 
 export interface TrustReportOptions {
   readonly core: Core;
   readonly streams: () => readonly StreamRecord[];
-  readonly log: Logger;
 }
 
 const everyMs = 1_000;
 /** Reported again unchanged after this, well before it vanishes. */
 const againMs = trustReportTtlMs / 3;
 
-/** Runs until `stop` fires. A report that cannot be written is written later; without one, ca waits for the proxies. */
-export async function publishTrustReports(
-  bus: Bus,
-  { core, streams, log }: TrustReportOptions,
-  stop: AbortSignal,
-): Promise<void> {
-  const values = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
+/**
+ * Writes reports until `stop` fires; without one, ca waits for the proxies.
+ * @throws BusError when a report is not written; the next run writes it
+ */
+export function trustReports({ core, streams }: TrustReportOptions): (bus: Bus, stop: AbortSignal) => Promise<void> {
   const bundles = new KnownBundles(core);
   const id = randomUUID();
-  let reported: readonly ProxyTrust[] | undefined;
-  let reportedAtMs = 0;
-  while (!stop.aborted) {
-    const proxies = streams().map((stream) => bundles.trustOf(stream));
-    const isDue = reported === undefined || !isSame(reported, proxies) || performance.now() - reportedAtMs > againMs;
-    if (isDue && bus.state.connected) {
-      try {
+  return async (bus, stop) => {
+    const values = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
+    let reported: readonly ProxyTrust[] | undefined;
+    let reportedAtMs = 0;
+    while (!stop.aborted) {
+      const proxies = streams().map((stream) => bundles.trustOf(stream));
+      const isDue = reported === undefined || !isSame(reported, proxies) || performance.now() - reportedAtMs > againMs;
+      if (isDue && bus.state.connected) {
         await values.put(id, encodeTrustReport(proxies));
         [reported, reportedAtMs] = [proxies, performance.now()];
-      } catch (error) {
-        log.warn("trusted roots of proxies cannot be reported", { error });
       }
+      await delay(everyMs, stop);
     }
-    await delay(everyMs, stop);
-  }
+  };
 }
 
 function isSame(before: readonly ProxyTrust[], now: readonly ProxyTrust[]): boolean {

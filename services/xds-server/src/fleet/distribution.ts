@@ -8,7 +8,7 @@ import {
   encodeDistribution,
   type ObjectFinding,
 } from "@flotilla/model";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay } from "@flotilla/runtime";
 import type { Core } from "../app/core.ts";
 import type { ChangeListener } from "../app/core-source.ts";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
@@ -121,32 +121,27 @@ const againMs = distributionTtlMs / 3;
 const maxBehind = 5;
 const maxFindings = 200;
 
-/** Runs until `stop` fires. A report that cannot be written is written later. */
-export async function publishDistribution(
-  bus: Bus,
-  { distribution, log }: { readonly distribution: Distribution; readonly log: Logger },
-  stop: AbortSignal,
-): Promise<void> {
-  const values = await bus.keyValue(distributionBucket, { ttlMs: distributionTtlMs });
+/** Writes reports until `stop` fires. @throws BusError when a report is not written; the next run writes it. */
+export function distributionReports(distribution: Distribution): (bus: Bus, stop: AbortSignal) => Promise<void> {
   const id = randomUUID();
-  let [report, reported]: (Uint8Array | undefined)[] = [];
-  let reportedAtMs = 0;
-  while (!stop.aborted) {
-    const next = distribution.next();
-    if (next !== undefined) report = encodeDistribution(next);
-    const isDue = (report !== reported && !isEqual(report, reported)) || performance.now() - reportedAtMs > againMs;
-    if (report !== undefined && isDue && bus.state.connected) {
-      try {
+  let report: Uint8Array | undefined;
+  return async (bus, stop) => {
+    const values = await bus.keyValue(distributionBucket, { ttlMs: distributionTtlMs });
+    let reported: Uint8Array | undefined;
+    let reportedAtMs = Number.NEGATIVE_INFINITY;
+    while (!stop.aborted) {
+      const next = distribution.next();
+      if (next !== undefined) report = encodeDistribution(next);
+      const isDue = (report !== reported && !isEqual(report, reported)) || performance.now() - reportedAtMs > againMs;
+      if (report !== undefined && isDue && bus.state.connected) {
         await values.put(id, report);
         [reported, reportedAtMs] = [report, performance.now()];
-      } catch (error) {
-        log.warn("distribution cannot be reported", { error });
       }
+      await delay(everyMs, stop);
     }
-    await delay(everyMs, stop);
-  }
-  // Its proxies go to other replicas: who waits for them need not wait for this one's silence.
-  if (bus.state.connected) await values.delete(id);
+    // Its proxies go to other replicas: who waits for them need not wait for this one's silence.
+    if (bus.state.connected) await values.delete(id);
+  };
 }
 
 function isEqual(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

@@ -4,7 +4,7 @@ import { connectBus } from "@flotilla/bus";
 import { decodeRegisteredWorkloads, type RegisteredWorkload, registrationReportBucket } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import type { StreamRecord } from "../serve/stream-record.ts";
-import { publishRegisteredWorkloads, RegisteredWorkloads } from "./registered-workloads.ts";
+import { RegisteredWorkloads, registrationReports } from "./registered-workloads.ts";
 
 function stream(id: string, metadata: Readonly<Record<string, unknown>>): StreamRecord {
   const proxy = {
@@ -28,7 +28,7 @@ test("machines that ask to be registered are reported with what they say of thei
   const machines = new RegisteredWorkloads();
   const vm = stream("vm", { AUTO_REGISTER_GROUP: "vms" });
   for (const one of [vm, stream("pod", {})]) machines.observer.opened?.(one);
-  const done = publishRegisteredWorkloads(bus, { machines, log: noopLogger }, stop.signal);
+  const done = registrationReports(machines)(bus, stop.signal);
   let reported: readonly RegisteredWorkload[] | undefined;
   const values = await bus.keyValue(registrationReportBucket);
   const reading = (async () => {

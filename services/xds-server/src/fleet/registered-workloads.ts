@@ -13,13 +13,8 @@ import {
   registrationReportBucket,
   registrationReportTtlMs,
 } from "@flotilla/model";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay } from "@flotilla/runtime";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
-
-export interface RegistrationReportOptions {
-  readonly machines: RegisteredWorkloads;
-  readonly log: Logger;
-}
 
 const everyMs = 250;
 /** Reported again unchanged after this, well before it vanishes. */
@@ -45,29 +40,23 @@ export class RegisteredWorkloads {
   }
 }
 
-/** Runs until `stop` fires. A report that cannot be written is written later. */
-export async function publishRegisteredWorkloads(
-  bus: Bus,
-  { machines, log }: RegistrationReportOptions,
-  stop: AbortSignal,
-): Promise<void> {
-  const values = await bus.keyValue(registrationReportBucket, { ttlMs: registrationReportTtlMs });
+/** Writes reports until `stop` fires. @throws BusError when a report is not written; the next run writes it. */
+export function registrationReports(machines: RegisteredWorkloads): (bus: Bus, stop: AbortSignal) => Promise<void> {
   const id = randomUUID();
   let [reported, reportedAtMs] = ["[]", 0];
-  while (!stop.aborted) {
-    const present = machines.list();
-    const text = JSON.stringify(present);
-    const isDue = text !== reported || (present.length > 0 && performance.now() - reportedAtMs > againMs);
-    if (isDue && bus.state.connected) {
-      try {
+  return async (bus, stop) => {
+    const values = await bus.keyValue(registrationReportBucket, { ttlMs: registrationReportTtlMs });
+    while (!stop.aborted) {
+      const present = machines.list();
+      const text = JSON.stringify(present);
+      const isDue = text !== reported || (present.length > 0 && performance.now() - reportedAtMs > againMs);
+      if (isDue && bus.state.connected) {
         await values.put(id, encodeRegisteredWorkloads(present));
         [reported, reportedAtMs] = [text, performance.now()];
-      } catch (error) {
-        log.warn("connected machines not reported", { error });
       }
+      await delay(everyMs, stop);
     }
-    await delay(everyMs, stop);
-  }
+  };
 }
 
 function groupOf({ proxy }: StreamRecord): string {

@@ -1,0 +1,46 @@
+/** Reports that the bus refuses: the work fails, which is counted where it is kept running, and its next run writes them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Bus, KeyValue } from "@flotilla/bus";
+import { until } from "@flotilla/runtime";
+import { Core } from "../app/core.ts";
+import { trustReports } from "../debug/trust-report.ts";
+import type { StreamRecord } from "../serve/stream-record.ts";
+import { Distribution, distributionReports } from "./distribution.ts";
+import { RegisteredWorkloads, registrationReports } from "./registered-workloads.ts";
+
+const core = new Core();
+const none = () => [];
+const distribution = new Distribution({
+  ...{ replica: "r", core, streams: none, position: () => 1, epoch: () => "e" },
+  ...{ lastChange: () => undefined, nowMs: () => 0, isSettling: () => false },
+});
+const machines = new RegisteredWorkloads();
+const proxy = { id: "vm.n", namespace: "n", network: "", ipAddresses: ["10.9.0.1"], labels: {}, locality: {} };
+const metadata = { AUTO_REGISTER_GROUP: "vms" };
+machines.observer.opened?.({ id: "vm", proxy: { ...proxy, metadata }, identities: [] } as unknown as StreamRecord);
+
+const cases = [
+  { name: "trusted roots", reports: trustReports({ core, streams: none }) },
+  { name: "the distribution", reports: distributionReports(distribution) },
+  { name: "machines", reports: registrationReports(machines) },
+];
+for (const { name, reports } of cases)
+  test(`reports of ${name} fail with the bus, and the next run writes them under the same key`, async () => {
+    const stop = new AbortController();
+    const keys: string[] = [];
+    let written = 0;
+    const put = async (key: string) => {
+      keys.push(key);
+      if (keys.length < 3) throw new Error("maximum message size exceeded");
+      return ++written;
+    };
+    const values = { put, delete: async () => undefined } as unknown as KeyValue;
+    const bus = { state: { connected: true }, keyValue: async () => values } as unknown as Bus;
+    for (let run = 0; run < 2; run++) await assert.rejects(reports(bus, stop.signal), /maximum message size/);
+    const running = reports(bus, stop.signal);
+    await until(() => written > 0, { withinMs: 30_000, what: "the report", everyMs: 5 });
+    assert.equal(new Set(keys).size, 1);
+    stop.abort();
+    await running;
+  });

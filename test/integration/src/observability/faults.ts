@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate } from "@flotilla/auth/serving";
 import { connectBus } from "@flotilla/bus";
+import { boundMessages } from "@flotilla/bus/testing";
 import { type ControlPlane, healthOf, paths } from "@flotilla/cli/testing";
-import { noopLogger, until } from "@flotilla/runtime";
+import { delay, noopLogger, until } from "@flotilla/runtime";
 import { admit, badRoute, podWithoutTemplate } from "./admission-calls.ts";
-import { route, type WatchedMesh } from "./watched-mesh.ts";
+import { route, startClient, type WatchedMesh } from "./watched-mesh.ts";
 
 export interface Fault {
   readonly name: string;
@@ -44,8 +45,13 @@ export const faults: readonly Fault[] = [
     alerts: ["FlotillaChangesAreSlow"],
     cause: async (mesh) => {
       mesh.acknowledgeAfter(12_000);
-      mesh.write("route", route("11s"));
-      return repair(() => mesh.acknowledgeAfter(0));
+      const stop = new AbortController();
+      const changing = changeRoutes(mesh, stop.signal);
+      return repair(async () => {
+        stop.abort();
+        await changing;
+        mesh.acknowledgeAfter(0);
+      });
     },
   },
   {
@@ -88,6 +94,22 @@ export const faults: readonly Fault[] = [
       for (const file of ["ca-cert.pem", "ca-key.pem", "cert-chain.pem", "root-cert.pem"])
         writeFileSync(join(signingMaterial, file), "no PEM");
       return repair(() => rmSync(signingMaterial, { recursive: true }));
+    },
+  },
+  {
+    name: "a proxy whose own ProxyConfig has headers of no known form",
+    alerts: ["FlotillaResourcesCannotBeMade"],
+    cause: async ({ plane }) => {
+      const metadata = { PROXY_CONFIG: { proxyHeaders: { server: "none" } } };
+      return startClient(plane, { name: "odd", ip: "127.0.2.13", metadata }).running;
+    },
+  },
+  {
+    name: "a bucket of reports that takes no message, as somebody bounded their size",
+    alerts: ["FlotillaBackgroundWorkFails"],
+    cause: async ({ plane }) => {
+      await boundReports(plane, 1);
+      return repair(() => boundReports(plane, -1));
     },
   },
   {
@@ -152,6 +174,14 @@ const brokenFilter = {
   },
 };
 
+/** Again and again: the alert fires at one late answer in a hundred, and those before this fault count too. */
+async function changeRoutes(mesh: WatchedMesh, stop: AbortSignal): Promise<void> {
+  for (let seconds = 11; !stop.aborted; seconds++) {
+    mesh.write("route", route(`${seconds}s`));
+    await delay(13_000, stop);
+  }
+}
+
 async function askForTooLong({ layout }: ControlPlane): Promise<void> {
   const issuer = await openLocalIssuer(layout.workDir);
   const asked = requestCertificate({
@@ -179,6 +209,13 @@ async function writeAsStranger(plane: ControlPlane): Promise<void> {
   const objects = await bus.keyValue("config");
   await objects.put("object/Sidecar/shop/stranger", Buffer.from("{"));
   await bus.publish([{ subject: "flotilla.v1.config.VirtualService.shop.web", payload: Buffer.from("{") }]);
+}
+
+/** As an operator may, or one with the rights of config-controller: -1 for no bound. */
+function boundReports(plane: ControlPlane, maxBytes: number): Promise<void> {
+  const clientName = "config-controller";
+  const url = plane.environment(clientName)["BUS_URL"] ?? "";
+  return boundMessages({ url, clientName, bucket: "distribution", maxBytes });
 }
 
 async function readLargeObject(mesh: WatchedMesh, i: number): Promise<void> {

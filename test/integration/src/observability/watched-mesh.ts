@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { allReady, type ControlPlane, startControlPlane, startProxy } from "@flotilla/cli/testing";
 import type { Envoy } from "@flotilla/dataplane";
 import { type RunningApiserver, startKubeApiserver } from "@flotilla/kube-api/testing";
+import type { JsonObject } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { until } from "@flotilla/runtime";
@@ -150,23 +151,43 @@ function envoyTarget({ adminUrl }: Envoy): Target {
   return { address: adminUrl.slice("http://".length), path: "/stats/prometheus", labels: { pod: "web-0", app: "web" } };
 }
 
-function startSlowProxy({ layout }: ControlPlane, owned: AsyncDisposableStack) {
+function startSlowProxy(plane: ControlPlane, owned: AsyncDisposableStack) {
   const holdMs = { value: 0 };
-  const metadata = { NAMESPACE: "shop", LABELS: { app: "web" }, INSTANCE_IPS: "127.0.2.12", CLUSTER_ID: "Kubernetes" };
+  const { client, running } = startClient(plane, {
+    ...{ name: "slow", ip: "127.0.2.12" },
+    holdAnswerMs: () => holdMs.value,
+  });
+  owned.use(running);
+  return { holdMs, isSynced: () => client.state.held(typeUrl.listener).size > 0 };
+}
+
+interface ClientOptions {
+  readonly name: string;
+  readonly ip: string;
+  /** Beside that of every proxy. */
+  readonly metadata?: JsonObject;
+  readonly holdAnswerMs?: () => number;
+}
+
+/** A sidecar of namespace shop that asks as an Envoy does, until it is disposed of. */
+export function startClient({ layout }: ControlPlane, { name, ip, metadata: more, holdAnswerMs }: ClientOptions) {
+  const metadata = { NAMESPACE: "shop", LABELS: { app: "web" }, INSTANCE_IPS: ip, CLUSTER_ID: "Kubernetes", ...more };
   const client = new XdsClient({
     form: "delta",
     transport: grpcTransport({ address: `127.0.0.1:${layout.ports.xds}` }),
-    node: create(NodeSchema, { id: "sidecar~127.0.2.12~slow.shop~shop.svc.cluster.local", metadata }),
+    node: create(NodeSchema, { id: `sidecar~${ip}~${name}.shop~shop.svc.cluster.local`, metadata }),
     backoffMs: () => 200,
-    holdAnswerMs: () => holdMs.value,
+    ...(holdAnswerMs !== undefined && { holdAnswerMs }),
   });
   for (const type of [typeUrl.cluster, typeUrl.listener]) client.subscribe(type);
-  client.subscribe(typeUrl.route, [`${address}_${port}`]);
+  client.subscribe(typeUrl.route, [String(port)]);
   const ended = new AbortController();
-  const running = client.run(ended.signal);
-  owned.defer(async () => {
-    ended.abort();
-    await running;
-  });
-  return { holdMs, isSynced: () => client.state.held(typeUrl.listener).size > 0 };
+  const served = client.run(ended.signal);
+  const running: AsyncDisposable = {
+    [Symbol.asyncDispose]: async () => {
+      ended.abort();
+      await served;
+    },
+  };
+  return { client, running };
 }

@@ -1,5 +1,5 @@
 /** DestinationRules for hosts that no service has, subsets that no pod is in, and TLS that verifies no server. */
-import { type Labels, matchesLabels, ownValue } from "@flotilla/model";
+import { type Labels, matchesLabels, ownValue, parseLocality } from "@flotilla/model";
 import { type Field, field, fieldAt, isSet, items, numberOf, textOf, texts } from "@flotilla/validation/field";
 import type { Analyzer, Mesh } from "../analyzer.ts";
 import { type Finding, finding } from "../finding.ts";
@@ -13,7 +13,7 @@ export const destinationRuleHosts: Analyzer = {
   summary: "DestinationRules for hosts that no service has, and subsets without pods",
   messages: ["UnknownDestinationRuleHost", "SubsetWithoutPods"],
   checks: ["DestinationRule"],
-  reads: ["Node", "Pod", "Service", "ServiceEntry"],
+  reads: ["Node", "Pod", "Service", "ServiceEntry", "WorkloadEntry"],
   indexes: [...serviceIndexes, podsByLabel],
   check: (rule, mesh) => {
     const at = field(rule.spec, "host");
@@ -32,10 +32,40 @@ const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io
 const placeLabels: ReadonlySet<string> = new Set([hostnameLabel, ...topologyLabels]);
 
 function subsetFindings(rule: MeshObject, service: MeshObject, mesh: Mesh): readonly Finding[] {
-  const ofService = labelsOf(fieldAt(service.spec, "workloadSelector", "labels")) ?? {};
+  const selector = labelsOf(fieldAt(service.spec, "workloadSelector", "labels"));
+  const hasEndpoints = (labels: Labels): boolean => {
+    const wanted = { ...selector, ...labels };
+    return hasPods(wanted, mesh) || hasWorkloadEntries(wanted, service, mesh) || isOfInlineEndpoint(labels, service);
+  };
   return items(rule.spec, "subsets")
-    .filter((subset) => !hasPods({ ...ofService, ...labelsOf(field(subset, "labels")) }, mesh))
+    .filter((subset) => !hasEndpoints(labelsOf(field(subset, "labels")) ?? {}))
     .map((subset) => finding("SubsetWithoutPods", rule, subset, { subset: textOf(field(subset, "name")) }));
+}
+
+/** Of the namespace of the service, where alone it selects some. */
+function hasWorkloadEntries(wanted: Labels, { key }: MeshObject, mesh: Mesh): boolean {
+  return mesh
+    .within("WorkloadEntry", key.namespace)
+    .some(({ labels, spec }) => matchesLabels(wanted, { ...endpointLabels(spec), ...labels }));
+}
+
+/** Endpoints that a ServiceEntry lists itself; with none and no selector, its hosts are endpoints without labels. */
+function isOfInlineEndpoint(wanted: Labels, { key, spec }: MeshObject): boolean {
+  if (key.kind !== "ServiceEntry" || isSet(field(spec, "workloadSelector"))) return false;
+  const endpoints = items(spec, "endpoints");
+  if (endpoints.length === 0) return Object.keys(wanted).length === 0;
+  return endpoints.some((endpoint) => matchesLabels(wanted, endpointLabels(endpoint)));
+}
+
+/** Of a WorkloadEntry's form: its own, and those of its place. */
+function endpointLabels(endpoint: Field): Labels {
+  const { region, zone, subzone } = parseLocality(textOf(field(endpoint, "locality")));
+  const place = [region, zone, subzone].map((value, index) => [topologyLabels[index] ?? "", value] as const);
+  const known = [...place, ["topology.istio.io/network", textOf(field(endpoint, "network"))] as const];
+  return {
+    ...labelsOf(field(endpoint, "labels")),
+    ...Object.fromEntries(known.filter(([, value]) => value !== "")),
+  };
 }
 
 /** Pods have the labels of their own and of the place they run at. */

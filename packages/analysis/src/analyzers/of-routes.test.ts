@@ -1,7 +1,7 @@
 /** Findings of analyzers in routes: destinations, subsets, matches. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { aService, check, messagesOf, one } from "./analyzers.fixture.ts";
+import { aPod, aService, check, messagesOf, one } from "./analyzers.fixture.ts";
 
 const to = (destination: object) => ({ route: [{ destination }] });
 const routeTo = (destination: object, more: object = {}) =>
@@ -86,6 +86,43 @@ check("route-subsets", [
   ["another subset", [routeTo({ host: "web", subset: "v3" }), rule("web", "v1")], lost(`${at}.subset`)],
   ["a subset of another host", [routeTo({ host: "web", subset: "v1" }), rule("api", "v1")], lost(`${at}.subset`)],
   ["no rule", [routeTo({ host: "web", subset: "v1" })], lost(`${at}.subset`)],
+]);
+
+const byLabels = (host: string, labels: Readonly<Record<string, string>>) =>
+  one("DestinationRule", "d", { host, subsets: [{ name: "s", labels }] });
+const anEntry = (spec: object) => one("ServiceEntry", "e", { hosts: ["ledger.example"], ...spec });
+const listed = { endpoints: [{ address: "192.0.2.1", labels: { version: "v1" }, locality: "r/z", network: "n" }] };
+const machine = (version: string, namespace = "shop") =>
+  one("WorkloadEntry", "w", { address: "192.0.2.2", labels: { app: "ledger", version } }, { namespace });
+const selecting = { workloadSelector: { labels: { app: "ledger" } } };
+const none = ["SubsetWithoutPods d spec.subsets[0]"];
+
+check("destination-rule-hosts", [
+  ["a pod", [byLabels("web", { v: "1" }), aService("web", [80]), aPod("p", { v: "1" })], []],
+  ["no pod", [byLabels("web", { v: "2" }), aService("web", [80]), aPod("p", { v: "1" })], none],
+  ["an endpoint that is listed", [byLabels("ledger.example", { version: "v1" }), anEntry(listed)], []],
+  ["no endpoint that is listed", [byLabels("ledger.example", { version: "v2" }), anEntry(listed)], none],
+  [
+    "the place of an endpoint that is listed",
+    [
+      byLabels("ledger.example", { "topology.kubernetes.io/zone": "z", "topology.istio.io/network": "n" }),
+      anEntry(listed),
+    ],
+    [],
+  ],
+  ["a host without endpoints of its own", [byLabels("ledger.example", {}), anEntry({ resolution: "DNS" })], []],
+  ["labels of such a host", [byLabels("ledger.example", { version: "v1" }), anEntry({ resolution: "DNS" })], none],
+  ["a WorkloadEntry", [byLabels("ledger.example", { version: "v1" }), anEntry(selecting), machine("v1")], []],
+  [
+    "a WorkloadEntry with other labels",
+    [byLabels("ledger.example", { version: "v1" }), anEntry(selecting), machine("v2")],
+    none,
+  ],
+  [
+    "a WorkloadEntry of another namespace",
+    [byLabels("ledger.example", { version: "v1" }), anEntry(selecting), machine("v1", "bank")],
+    none,
+  ],
 ]);
 
 check("gateway-subsets", [

@@ -61,7 +61,7 @@ export const policyMessages = {
     code: "IST0173",
     level: "Error",
     template: "no pod is in subset {subset}: requests for it get 503",
-    description: "No pod has the labels of the subset.",
+    description: "No pod, WorkloadEntry or endpoint of the ServiceEntry has the labels of the subset.",
   },
   UnknownDestinationRuleHost: {
     code: "IST0174",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { execCredentials } from "./exec-credentials.ts";
-import { loadKubeConfig, parseKubeConfig } from "./kube-config.ts";
+import { clusterAround, clusterOf, loadKubeConfig, parseKubeConfig } from "./kube-config.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "kube-config-"));
 after(() => rm(directory, { recursive: true, force: true }));
@@ -108,4 +108,13 @@ test("our own kubeconfig may run a program that lies beside it", async () => {
   await writeFile(file, kubeconfig({ exec: { command: "./login.sh", apiVersion } }));
   const config = await loadKubeConfig({ KUBECONFIG: file });
   assert.equal((await config?.credentials())?.token, "beside");
+});
+
+test("the cluster around a process is that of its environment, whatever a kubeconfig names", async () => {
+  const file = join(directory, "elsewhere");
+  await writeFile(file, kubeconfig({ token: "t" }));
+  const settings = { kubeconfig: file, kubeHost: "10.0.0.1", kubePort: "6443" };
+  assert.equal((await clusterAround(settings))?.server, "https://10.0.0.1:6443");
+  assert.notEqual((await clusterOf(settings))?.server, "https://10.0.0.1:6443");
+  assert.equal(await clusterAround({ ...settings, kubeHost: undefined }), undefined);
 });

@@ -11,6 +11,7 @@ const queues: Readonly<Record<string, readonly string[]>> = {
   "service-controller": ["openPublishCalls", "lastSequence"],
   ca: ["toAuthenticate", "toSign"],
   webhook: ["openRequests", "charactersToValidate"],
+  console: ["eventStreams", "sessions"],
 };
 
 describe("introspection pages", () => {

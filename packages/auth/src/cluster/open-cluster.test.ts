@@ -102,6 +102,25 @@ describe("the own cluster", () => {
     }
   });
 
+  it("reads no Secrets of the cluster it works for where those around it are set, and has the reason where there are none", async () => {
+    await using server = await startApi([{ metadata: { name: "remotes", namespace: "istio-system" } }]);
+    const { port: kubePort } = new URL(server.url);
+    const around = { kubeHost: "127.0.0.1", kubePort, localClusterSecrets: true };
+    using cluster = (await openOwnCluster({ ...settings, kubeconfig: server.kubeconfig, ...around })) ?? assert.fail();
+    const stop = new AbortController();
+    const failures: unknown[] = [];
+    const log: Logger = { ...noopLogger, warn: (_, fields) => void failures.push(fields?.["reason"]) };
+    const following = cluster.followRemotes({ log, onProblem: () => undefined }, stop.signal);
+    try {
+      await until(() => failures.length > 0, { withinMs: 20_000, what: "the first attempt", everyMs: 5 });
+      assert.match(String(failures[0]), /serviceaccount/);
+      assert.deepEqual(server.paths, []);
+    } finally {
+      stop.abort();
+      await following;
+    }
+  });
+
   it("follows the clusters of a directory in place of Secrets, and reports one that cannot be read", async () => {
     await using east = await startApi();
     await using server = await startApi();

@@ -15,18 +15,23 @@ export interface Reading<E extends ReadEndpoint> {
   readonly query?: { readonly [K in keyof Endpoints[E]["query"]]?: Endpoints[E]["query"][K] | undefined };
   /** Events after which the answer is fetched again. */
   readonly topics?: readonly Topic[];
+  /** Milliseconds after which it is fetched again all the same, for figures that no event announces. */
+  readonly everyMs?: number;
 }
+
+/** The console reads the metrics of the services at this interval. */
+export const metricsEveryMs = 15_000;
 
 const everything: readonly Topic[] = ["generation", "rejections", "services", "fleet", "objects"];
 
 /** The answer of an endpoint, renewed while the component is shown. */
 export function useAnswer<E extends ReadEndpoint>(
   endpoint: E,
-  { names, query, topics = everything }: Reading<E> = {},
+  { names, query, topics = everything, everyMs }: Reading<E> = {},
 ): Shown<Endpoints[E]["answer"]> {
   const path = requestPath(endpoint, names, query as Partial<Endpoints[E]["query"]>);
   const topicText = topics.join();
-  useEffect(() => answers.watch(path, topics), [path, topicText]);
+  useEffect(() => answers.watch(path, topics, everyMs), [path, topicText, everyMs]);
   const shown = answers.read<Endpoints[E]["answer"]>(path).value;
   const isSignedOut = shown.problem?.kind === "signed-out";
   useEffect(() => {

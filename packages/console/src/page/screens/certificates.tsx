@@ -4,14 +4,14 @@ import type { CertificateSummary, Certificates, Rotation } from "../../contract/
 import { counted, formatCount } from "../format/quantities.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Table } from "../parts/list.tsx";
-import { Answered, Empty, useAnswer } from "../parts/reading.tsx";
+import { Answered, Empty, metricsEveryMs, useAnswer } from "../parts/reading.tsx";
 import { Ago, Panel, State } from "../parts/text.tsx";
 
 const soonDays = 30;
 
 /** `/certificates` */
 export function CertificatesScreen(): VNode {
-  const shown = useAnswer("GET /api/v1/certificates", { topics: ["fleet", "services"] });
+  const shown = useAnswer("GET /api/v1/certificates", { topics: ["fleet", "services"], everyMs: metricsEveryMs });
   return (
     <>
       <h1>Certificates</h1>

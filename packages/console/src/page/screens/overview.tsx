@@ -3,14 +3,14 @@ import type { VNode } from "preact";
 import type { AwayService, Overview, ReplicaState } from "../../contract/index.ts";
 import { formatCount } from "../format/quantities.ts";
 import { Table } from "../parts/list.tsx";
-import { Answered, Empty, useAnswer } from "../parts/reading.tsx";
+import { Answered, Empty, metricsEveryMs, useAnswer } from "../parts/reading.tsx";
 import { Ago, Figure, ObjectLink, Panel, State } from "../parts/text.tsx";
 import { formatAddress } from "../state/router.ts";
 import { PushPanel } from "./overview-pushes.tsx";
 
 /** `/` */
 export function OverviewScreen(): VNode {
-  const shown = useAnswer("GET /api/v1/overview");
+  const shown = useAnswer("GET /api/v1/overview", { everyMs: metricsEveryMs });
   return (
     <>
       <h1>Overview</h1>

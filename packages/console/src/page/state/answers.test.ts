@@ -48,6 +48,24 @@ function controlled(): { answers: Answers; requests: Pending[]; elapse(ms: numbe
 }
 
 describe("answers", () => {
+  it("are fetched again after a time, where one is given, until they are no longer watched", async () => {
+    const { answers, requests, elapse } = controlled();
+    const end = answers.watch("/a", [], 15_000);
+    answers.watch("/b", []);
+    for (const request of [...requests]) await request.answer("one");
+    elapse(14_999);
+    assert.equal(requests.length, 2);
+    for (const [at, ms] of [1, 15_000].entries()) {
+      elapse(ms);
+      elapse(0);
+      assert.deepEqual([requests.length, requests.at(-1)?.path], [3 + at, "/a"]);
+      await requests.at(-1)?.answer("two");
+    }
+    end();
+    elapse(60_000);
+    assert.equal(requests.length, 4);
+  });
+
   it("are fetched when they are watched, and once for several watchers", async () => {
     const { answers, requests } = controlled();
     const shown = answers.read<string>("/a");

@@ -26,8 +26,8 @@ export interface AnswersOptions {
 export interface Answers {
   /** The signal of a path; the first reader has it fetched. Call the result of `watch` when it is no longer shown. */
   read<T>(path: string): ReadonlySignal<Shown<T>>;
-  /** While it is watched, changes of its topics fetch it again. */
-  watch(path: string, topics: readonly Topic[]): () => void;
+  /** While it is watched, changes of its topics fetch it again; `everyMs` as well, for figures that no event announces. */
+  watch(path: string, topics: readonly Topic[], everyMs?: number): () => void;
   /** Fetches what is shown of this topic; of undefined everything that is shown. The rest is fetched when it is shown again. */
   invalidate(topic: Topic | undefined): void;
   /** Forgets everything, as when another person signs in. */
@@ -63,14 +63,16 @@ export function createAnswers(options: AnswersOptions): Answers {
   };
   return {
     read: <T>(path: string) => entryOf(path).shown as ReadonlySignal<Shown<T>>,
-    watch(path, topics) {
+    watch(path, topics, everyMs) {
       const entry = entryOf(path);
       // Moves to the end: the most recently shown is evicted last.
       entries.delete(path);
       entries.set(path, entry);
       entry.watchers.add(topics);
       if (entry.isStale) void load(path, entry, options);
+      const endRepeats = repeat(everyMs, () => refresh(path, entry, options), options);
       return () => {
+        endRepeats();
         entry.watchers.delete(topics);
         if (entry.watchers.size > 0) return;
         entry.cancelRefresh?.();
@@ -93,6 +95,18 @@ export function createAnswers(options: AnswersOptions): Answers {
       entries.clear();
     },
   };
+}
+
+/** Runs a function again and again until the result is called; never without a time. */
+function repeat(everyMs: number | undefined, run: () => void, { later }: AnswersOptions): () => void {
+  if (everyMs === undefined) return () => undefined;
+  const next = (): (() => void) =>
+    later(() => {
+      run();
+      cancel = next();
+    }, everyMs);
+  let cancel = next();
+  return () => cancel();
 }
 
 /** At once, or when `refreshMs` have passed since the last time. */

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
 import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import type { RawCall } from "./call.ts";
-import { frameOf } from "./frame.ts";
+import { frameHeadBytes, frameOf } from "./frame.ts";
 import { type ConnectionInjector, type Handler, RawGrpcServer, type RawServerOptions } from "./server.ts";
 import { GrpcError } from "./status.ts";
 import { unary } from "./unary.ts";
@@ -157,10 +157,38 @@ describe("raw gRPC server", () => {
   });
 
   it("refuses a message by its announced size, before it is there", async () => {
-    const stream = open(client);
-    stream.write(Buffer.alloc(1_001));
-    const { code, details } = await stream.end_;
-    assert.deepEqual([code, details], [8, "a request of 1001 bytes is over the limit of 1000"]);
+    const session = connect(`http://${server.address}`);
+    const stream = session.request({
+      ...{ ":path": "/test.Test/Echo", ":method": "POST", "content-type": "application/grpc" },
+    });
+    const ended: string[] = [];
+    const note = (headers: Readonly<Record<string, unknown>>): void => {
+      if ("grpc-status" in headers) ended.push(`${headers["grpc-status"]} ${headers["grpc-message"]}`);
+    };
+    stream
+      .on("error", () => undefined)
+      .on("response", note)
+      .on("trailers", note)
+      .resume();
+    // The head alone: no byte of the message follows it.
+    stream.write(frameOf(Buffer.alloc(1_001)).subarray(0, frameHeadBytes));
+    try {
+      await until(() => ended.length > 0, { ...soon("the refusal"), withinMs: 10_000 });
+      assert.deepEqual(ended, ["8 a request of 1001 bytes is over the limit of 1000"]);
+    } finally {
+      session.destroy();
+    }
+  });
+
+  it("refuses a message beyond the limit that is there, and no smaller one", async () => {
+    const [large, small] = [open(client), open(client)];
+    large.write(Buffer.alloc(1_001));
+    small.write(Buffer.alloc(1_000));
+    await until(() => small.got.length === 1, soon("the echo of the smaller one"));
+    const taken = until(() => large.got.length > 0, soon("the echo of the larger one")).then(() => ({ code: 0 }));
+    taken.catch(() => undefined);
+    assert.equal((await Promise.race([large.end_, taken])).code, 8);
+    small.cancel();
   });
 
   it("knows no other method", async () => {

@@ -45,6 +45,42 @@ export const xdsLimits: readonly Limit[] = [
     ],
   },
   {
+    resource: "connections to 15010 and 15012 without a stream",
+    bounds: [
+      inFile("packages/raw-grpc/src/idle-connections.ts", "maxIdlePerAddress", "of an address"),
+      inFile("packages/raw-grpc/src/idle-connections.ts", "maxIdle", "in all"),
+    ],
+    effect: "the oldest of the address is closed for the next, in all the oldest of the address with the most",
+    tests: [
+      [
+        "services/xds-server/src/serve/hostile-sessions.test.ts",
+        "of one address are 2,048 at most: the oldest are closed, and streams of that address go on",
+      ],
+      [
+        "packages/raw-grpc/src/idle-connections.test.ts",
+        "beyond those in all close the oldest of the address with the most",
+      ],
+    ],
+  },
+  {
+    resource: "log lines for rejections of a stream",
+    bounds: [
+      inFile("services/xds-server/src/serve/rejection-log.ts", "maxLines", "lines at once"),
+      inFile("services/xds-server/src/serve/rejection-log.ts", "intervalMs", "ms for each further one"),
+    ],
+    effect: "the rest is counted, in a metric and in the next line",
+    tests: [
+      [
+        "services/xds-server/src/serve/rejection-log.test.ts",
+        "rejections get ten lines at once, then one in ten seconds with the number of those without",
+      ],
+      [
+        "services/xds-server/src/serve/hostile-sessions.test.ts",
+        "rejecting every one of many answers gets ten lines in the log and one more in ten seconds",
+      ],
+    ],
+  },
+  {
     resource: "bytes before a TLS handshake",
     bounds: [inFile("packages/auth/src/serving/hello-wait.ts", "maxBytes", "bytes")],
     effect: "a connection that begins with anything else is closed",

@@ -2,10 +2,16 @@
  * A gRPC server for calls whose messages are bytes that are there already: a frame that a thousand streams send is in memory
  * once, and nothing is copied on the way to the socket. Connections are handed in, so TLS is the owner's.
  */
-import { type IncomingHttpHeaders, performServerHandshake, type ServerHttp2Stream } from "node:http2";
+import {
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { Socket } from "node:net";
 import { type Peer, RawCall } from "./call.ts";
 import { ConnectionKeeper, type KeeperOptions } from "./connection-keeper.ts";
+import { defaultIdleBounds, type IdleBounds, IdleConnections } from "./idle-connections.ts";
 import { grpcStatus } from "./status.ts";
 
 /** Handles a call; it must end the call itself. */
@@ -18,6 +24,10 @@ export interface RawServerOptions extends KeeperOptions {
   /** Of one message of a client. */
   readonly maxMessageBytes: number;
   readonly maxStreamsPerConnection: number;
+  /** 2,048 of an address and 8,192 in all unless given. */
+  readonly idle?: IdleBounds;
+  /** A connection without a call was closed for the next one. */
+  readonly onIdleClosed?: () => void;
 }
 
 /** Takes sockets in; shaped like the one of grpc-js, so that either stands behind the same port. */
@@ -40,9 +50,16 @@ export class RawGrpcServer {
   }
 
   createConnectionInjector(): ConnectionInjector {
+    const { idle: bounds = defaultIdleBounds, onIdleClosed = () => undefined } = this.#options;
     const keeper = new ConnectionKeeper(this.#options);
+    const idle = new IdleConnections(bounds, onIdleClosed);
     return {
-      injectConnection: (socket) => this.#open(socket, keeper),
+      injectConnection: (socket) => {
+        const { remoteAddress = "" } = socket;
+        const session = this.#open(socket);
+        idle.watch(session, remoteAddress);
+        keeper.watch(session);
+      },
       drain: (graceMs) => keeper.drain(graceMs),
       destroy: () => {
         keeper.destroy();
@@ -51,7 +68,7 @@ export class RawGrpcServer {
     };
   }
 
-  #open(socket: Socket, keeper: ConnectionKeeper): void {
+  #open(socket: Socket): ServerHttp2Session {
     const { maxStreamsPerConnection } = this.#options;
     const address = addressOf(socket);
     const certificate = certificateOf(socket);
@@ -67,7 +84,7 @@ export class RawGrpcServer {
     session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
       this.#call(stream, headers, peer),
     );
-    keeper.watch(session);
+    return session;
   }
 
   #call(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: Peer): void {

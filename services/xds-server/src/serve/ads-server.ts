@@ -134,7 +134,8 @@ export class AdsServer implements AsyncDisposable {
       [deltaAggregatedResources.path, handle("delta")],
       ...further,
     ]);
-    return new RawGrpcServer({ ...connectionLimits(this.#options.limits), methods });
+    const onIdleClosed = (): void => this.#options.metrics.closedIdle();
+    return new RawGrpcServer({ ...connectionLimits(this.#options.limits), methods, onIdleClosed });
   }
 
   async #open(call: RawCall, form: Form, port: Port): Promise<void> {

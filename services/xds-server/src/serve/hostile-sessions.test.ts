@@ -1,6 +1,8 @@
 /** Sessions of one proxy that goes on for ever with what a proxy may do: others get their changes, and what the server keeps and logs stays small. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:http2";
+import { type Socket, connect as tcp } from "node:net";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { aggregatedDiscoveryService, create, decode, encode, typeUrl as types } from "@flotilla/proto";
@@ -90,6 +92,28 @@ function countingLog(): { readonly log: Logger; readonly lines: string[] } {
 
 const many = 2_000;
 
+describe("silent connections without TLS", () => {
+  it("of one address are 2,048 at most: the oldest are closed, and streams of that address go on", async () => {
+    await using server = await startTestServer();
+    using victim = await victimOf(server);
+    const [port, sockets]: [number, Socket[]] = [server.port, []];
+    const isOpen = async (): Promise<void> => {
+      const socket = tcp({ host: "127.0.0.1", port }).on("error", () => undefined);
+      sockets.push(socket.resume());
+      await once(socket, "connect");
+    };
+    for (let at = 0; at < 22; at++) await Promise.all(Array.from({ length: 100 }, isOpen));
+    const open = () => sockets.filter(({ closed }) => !closed).length;
+    await until(() => open() <= 2_048, soon("the bound"));
+    assert.equal(open(), 2_048);
+    assert.match(await server.metrics.text(), /^flotilla_xds_idle_connections_closed_total 152$/m);
+    await victim.next();
+    using another = await victimOf(server);
+    await another.next();
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
 describe("a proxy that goes on for ever", () => {
   it("rejecting one answer again and again is counted and logged once, and others get their changes", async () => {
     const { log, lines } = countingLog();
@@ -126,6 +150,30 @@ describe("a proxy that goes on for ever", () => {
     const changes = 10;
     for (let at = 0; at < changes; at++) await victim.next();
     assert.ok(answered <= changes + 1, `${answered} answers`);
+  });
+
+  it("rejecting every one of many answers gets ten lines in the log and one more in ten seconds", async () => {
+    const { log, lines } = countingLog();
+    let rejections = 0;
+    const observer = { rejected: () => void rejections++ };
+    const startedAt = performance.now();
+    await using server = await startTestServer({ limits: { paceWaitMs: 10 }, options: { log, observer } });
+    using victim = await victimOf(server);
+    using bad = new Session(server);
+    bad.call.on("data", () => {
+      const responseNonce = bad.nonces.at(-1) ?? "";
+      void bad.send({ typeUrl: types.cluster, responseNonce, errorDetail: { code: 13, message: "no" } });
+    });
+    await bad.begin(types.cluster);
+    for (let at = 1; at <= 30; at++) {
+      await until(() => rejections >= at, soon(`rejection ${at}`));
+      await victim.next();
+    }
+    const logged = lines.filter((text) => text === "rejected by the client").length;
+    const further = (performance.now() - startedAt) / 10_000;
+    assert.ok(logged >= 10 && logged <= 10 + further, `${logged} lines`);
+    const [, unlogged] = /^flotilla_xds_rejections_unlogged_total (\d+)$/m.exec(await server.metrics.text()) ?? [];
+    assert.equal(Number(unlogged), rejections - logged);
   });
 
   it("subscribing and unsubscribing in a loop delays no other client, and leaves nothing", async () => {

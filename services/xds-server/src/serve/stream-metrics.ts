@@ -12,8 +12,12 @@ export interface StreamMetrics extends DeliveryMetrics {
   /** Making a message: selecting, building, encoding. */
   pushTime(typeUrl: string, seconds: number): void;
   rejected(typeUrl: string): void;
+  /** Of the rejections that were counted: no log line of their own. */
+  rejectionUnlogged(): void;
   expiredNonce(typeUrl: string): void;
   closedStuck(): void;
+  /** A connection without a stream made room for the next. */
+  closedIdle(): void;
   /** Asked to connect again, since other replicas serve less. */
   handedOff(): void;
   refused(reason: RefusalReason): void;
@@ -41,6 +45,10 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   const stuck = metrics.counter({
     name: "pilot_xds_write_timeout",
     help: "Streams closed because their clients did not read",
+  });
+  const idle = metrics.counter({
+    name: "flotilla_xds_idle_connections_closed_total",
+    help: "Connections without a stream that were closed for the next one",
   });
   const errors = metrics.counter({ name: "pilot_total_xds_internal_errors", help: "Resources that could not be made" });
   const handedOff = metrics.counter({
@@ -74,6 +82,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     ...lookMetrics(metrics),
     ...answerMetrics(metrics),
     closedStuck: () => stuck.add(1),
+    closedIdle: () => idle.add(1),
     handedOff: () => handedOff.add(1),
     refused: (reason) => refused.add(1, { reason }),
     internalError: () => errors.add(1),
@@ -134,12 +143,16 @@ function lookMetrics(metrics: Metrics): Pick<StreamMetrics, "lookedAt"> {
 }
 
 /** Of what clients answer to messages. */
-function answerMetrics(metrics: Metrics): Pick<StreamMetrics, "rejected" | "expiredNonce"> {
+function answerMetrics(metrics: Metrics): Pick<StreamMetrics, "rejected" | "rejectionUnlogged" | "expiredNonce"> {
   const rejects = metrics.counter({ name: "pilot_total_xds_rejects", help: "Messages refused", labels: ["type"] });
   for (const type of rejectNames) rejects.add(0, { type });
   const rejectsOf = new Map<string, { add(value: number): void }>(
     rejectNames.map((name) => [name, metrics.counter({ name: `pilot_xds_${name}_reject`, help: `${name} refused` })]),
   );
+  const unlogged = metrics.counter({
+    name: "flotilla_xds_rejections_unlogged_total",
+    help: "Rejections without a log line, since their stream had rejected many before",
+  });
   const expired = metrics.counter({
     name: "pilot_xds_expired_nonce",
     help: "Answers to older messages",
@@ -151,6 +164,7 @@ function answerMetrics(metrics: Metrics): Pick<StreamMetrics, "rejected" | "expi
       rejects.add(1, { type });
       rejectsOf.get(type)?.add(1);
     },
+    rejectionUnlogged: () => unlogged.add(1),
     expiredNonce: (typeUrl) => expired.add(1, { type: shortName(typeUrl) }),
   };
 }

@@ -12,6 +12,7 @@ import {
   type Form,
   newStream,
   overLimit,
+  type Rejection,
   type ResourceSet,
   type StreamEvent,
   type StreamState,
@@ -22,6 +23,7 @@ import { Pacing, type Pushable, type Urgency } from "../push/push-queue.ts";
 import { AnswerQueue, maxOpenQuestions } from "./debug-answers.ts";
 import { type Wire, Writer } from "./message-cache.ts";
 import { Progress } from "./progress.ts";
+import { RejectionLog } from "./rejection-log.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import { type StreamContext, TurnTimer } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
@@ -36,9 +38,6 @@ export interface StreamOptions {
   /** Called once, whichever side ended the stream. */
   readonly onClosed: (reason: string) => void;
 }
-
-/** Of a client's text, in characters. */
-const maxLoggedLength = 2_000;
 
 export class Stream implements Pushable {
   readonly #context: StreamContext;
@@ -56,6 +55,7 @@ export class Stream implements Pushable {
   readonly #pacing: Pacing;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
+  #rejections: RejectionLog | undefined;
   #isClosed = false;
   #urgency: Urgency = "normal";
 
@@ -198,8 +198,7 @@ export class Stream implements Pushable {
         metrics.rejected(typeUrl);
         if (effect.isRepeat) return;
         this.#progress.rejected(typeUrl, this.#state);
-        const message = rejection.message.slice(0, maxLoggedLength);
-        this.#log.warn("rejected by the client", { type: shortName(typeUrl), ...rejection, message });
+        this.#logRejection(typeUrl, rejection);
         const suspects = this.#state.types.get(typeUrl)?.suspects.keys() ?? [];
         observer.rejected?.(this.record, typeUrl, rejection, blamed(rejection.message, suspects));
         if (this.#isDue()) this.#wantTurn(this.#urgency);
@@ -220,6 +219,14 @@ export class Stream implements Pushable {
         else this.end(streamEnd.overLimit(`more than ${maxOpenQuestions} debug questions wait for their answer`));
         return;
     }
+  }
+
+  #logRejection(typeUrl: string, rejection: Rejection): void {
+    const { now, metrics } = this.#context;
+    const onUnlogged = (): void => metrics.rejectionUnlogged();
+    // Most streams never reject anything.
+    this.#rejections ??= new RejectionLog({ log: this.#log, now, onUnlogged });
+    this.#rejections.write(typeUrl, rejection);
   }
 
   async #answer(typeUrl: string, names: readonly string[]): Promise<void> {

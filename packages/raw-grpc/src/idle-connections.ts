@@ -1,0 +1,76 @@
+/**
+ * Bounds the connections that carry no call: each costs about 14 kB and a file descriptor, and nothing else would end it before the keepalive. The
+ * oldest is closed for the next; a client that opens its call right after connecting is not among them.
+ */
+import type { ServerHttp2Session } from "node:http2";
+
+/** Of connections without a call. */
+export interface IdleBounds {
+  readonly perAddress: number;
+  readonly inAll: number;
+}
+
+const maxIdlePerAddress = 2_048;
+const maxIdle = 8_192;
+/** Unless others are given. */
+export const defaultIdleBounds: IdleBounds = { perAddress: maxIdlePerAddress, inAll: maxIdle };
+
+/** Follows the calls of connections, and closes idle ones beyond the bounds. */
+export class IdleConnections {
+  readonly #bounds: IdleBounds;
+  readonly #onClosed: () => void;
+  /** The oldest first. */
+  readonly #byAddress = new Map<string, Set<ServerHttp2Session>>();
+  #inAll = 0;
+
+  /** `onClosed` is called for each connection that is closed for another. */
+  constructor(bounds: IdleBounds, onClosed: () => void) {
+    this.#bounds = bounds;
+    this.#onClosed = onClosed;
+  }
+
+  /** `address`: without the port. */
+  watch(session: ServerHttp2Session, address: string): void {
+    let calls = 0;
+    this.#add(session, address);
+    session.on("stream", (stream) => {
+      if (calls++ === 0) this.#remove(session, address);
+      stream.once("close", () => {
+        if (--calls === 0 && !session.destroyed) this.#add(session, address);
+      });
+    });
+    session.once("close", () => this.#remove(session, address));
+  }
+
+  #add(session: ServerHttp2Session, address: string): void {
+    const { perAddress, inAll } = this.#bounds;
+    const idle = this.#byAddress.get(address) ?? new Set();
+    this.#byAddress.set(address, idle.add(session));
+    this.#inAll++;
+    if (idle.size > perAddress) this.#closeOldest(address);
+    else if (this.#inAll > inAll) this.#closeOldest(this.#crowdedAddress());
+  }
+
+  #closeOldest(address: string): void {
+    const [oldest] = this.#byAddress.get(address) ?? [];
+    if (oldest === undefined) return;
+    this.#remove(oldest, address);
+    oldest.destroy();
+    this.#onClosed();
+  }
+
+  /** The one with the most of them. */
+  #crowdedAddress(): string {
+    let [crowded, most] = ["", 0];
+    for (const [address, { size }] of this.#byAddress) if (size > most) [crowded, most] = [address, size];
+    return crowded;
+  }
+
+  /** Safe to call twice. */
+  #remove(session: ServerHttp2Session, address: string): void {
+    const idle = this.#byAddress.get(address);
+    if (idle?.delete(session) !== true) return;
+    this.#inAll--;
+    if (idle.size === 0) this.#byAddress.delete(address);
+  }
+}

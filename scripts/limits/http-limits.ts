@@ -54,6 +54,10 @@ export const httpLimits: readonly Limit[] = [
     ],
     effect: "the oldest idle one of the address with the most is closed for the next",
     tests: [
+      [
+        "packages/runtime/src/page-server.test.ts",
+        "keep 256 silent connections of one address, and answer beside them",
+      ],
       ["packages/http/src/connection-bound.test.ts", "of one address close its oldest, and the next is answered"],
       ["packages/http/src/connection-bound.test.ts", "in all close one of the address that has the most"],
     ],
@@ -80,6 +84,7 @@ export const httpLimits: readonly Limit[] = [
     ],
     effect: "as on 15028",
     tests: [
+      ["services/webhook/src/main.test.ts", "keeps 1,024 silent connections of one address, and answers beside them"],
       ["packages/http/src/connection-bound.test.ts", "of one address close its oldest, and the next is answered"],
       ["packages/http/src/connection-bound.test.ts", "in all close one of the address that has the most"],
     ],

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { describe, it } from "node:test";
 import { RouteTable } from "@flotilla/http";
 import { noopLogger } from "./logger.ts";
 import { createPageServer } from "./page-server.ts";
+import { until } from "./wait.ts";
 
 const mib = 1024 * 1024;
 
@@ -48,5 +49,20 @@ describe("pages of a service", () => {
     });
     assert.equal(await Promise.race(sent.map(({ status }) => status)), 503);
     for (const { sending } of sent) sending.destroy();
+  });
+
+  it("keep 256 silent connections of one address, and answer beside them", async () => {
+    await using it = await open();
+    const port = Number(new URL(it.url).port);
+    const silent = Array.from({ length: 300 }, () =>
+      connect(port, "127.0.0.1")
+        .on("error", () => undefined)
+        .resume(),
+    );
+    const isOpen = () => silent.filter(({ closed }) => !closed).length;
+    await until(() => isOpen() <= 256, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
+    assert.equal(isOpen(), 256);
+    assert.equal((await fetch(it.url, { method: "PUT", body: "1" })).status, 200);
+    for (const socket of silent) socket.destroy();
   });
 });

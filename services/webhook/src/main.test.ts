@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -259,6 +260,21 @@ describe("requests that are no question", () => {
     } finally {
       agent.destroy();
     }
+  });
+
+  it("keeps 1,024 silent connections of one address, and answers beside them", async () => {
+    const silent = Array.from({ length: 1_100 }, () =>
+      connect(ports.https, "127.0.0.1")
+        .on("error", () => undefined)
+        .resume(),
+    );
+    // A handshake that was not finished in time ends its connection as well, but only after 10 s.
+    const isOpen = () => silent.filter(({ closed }) => !closed).length;
+    await until(() => isOpen() <= 1_024, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
+    const left = isOpen();
+    assert.equal((await post("/inject", review(pod(), podKind))).status, 200);
+    for (const socket of silent) socket.destroy();
+    assert.ok(left > 1_000, `${left} were left`);
   });
 
   it("reports what is wrong with a review", async () => {

@@ -3,12 +3,13 @@
  */
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { everythingOverHttp1, everythingOverHttp2 } from "./endless-attacks.ts";
 import { type FloodResult, type FloodTarget, http2Floods, pipelinedRequests, sendFlood } from "./http2-flood.ts";
 import { beginHandshakes, type HandshakeCount, renegotiate } from "./tls-attacks.ts";
 
 export interface AttackRequest {
   readonly target: FloodTarget;
-  /** A flood by its name, or an attack on TLS. */
+  /** A flood by its name, or one of the other attacks. */
   readonly attack: string;
 }
 
@@ -16,9 +17,11 @@ export type AttackResult = FloodResult | HandshakeCount;
 
 type Attack = (target: FloodTarget, answered: Promise<unknown>) => Promise<AttackResult>;
 
-const tlsAttacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
+const otherAttacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
   ["handshakes without end", (target, answered) => beginHandshakes(target, 32, answered)],
   ["renegotiations of TLS 1.2", (target) => renegotiate(target, 100)],
+  ["everything over HTTP/2", everythingOverHttp2],
+  ["everything over HTTP/1.1", everythingOverHttp1],
 ]);
 
 /** Sent to the thread once the honest client has been answered. */
@@ -41,7 +44,7 @@ export async function attackAside(request: AttackRequest, answered: Promise<void
 async function run({ target, attack }: AttackRequest, answered: Promise<unknown>): Promise<AttackResult> {
   const flood = [...http2Floods, pipelinedRequests].find(({ name }) => name === attack);
   if (flood !== undefined) return sendFlood(target, flood, answered);
-  const other = tlsAttacks.get(attack);
+  const other = otherAttacks.get(attack);
   if (other === undefined) throw new Error(`there is no attack ${attack}`);
   return other(target, answered);
 }

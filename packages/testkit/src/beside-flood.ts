@@ -50,7 +50,8 @@ export async function measureBeside<T>({ pid, flood, ask, atLeast }: Beside<T>):
   }
 }
 
-function residentMib(pid: number): number {
+/** The resident set of the process, in MiB. */
+export function residentMib(pid: number): number {
   const [, kib = "0"] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kib) / 1024;
 }

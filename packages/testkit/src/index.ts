@@ -1,6 +1,6 @@
 export { default as fc } from "fast-check";
 export { type AttackResult, attackAside } from "./attack-thread.ts";
-export { measureBeside } from "./beside-flood.ts";
+export { measureBeside, residentMib } from "./beside-flood.ts";
 export {
   type Flood,
   type FloodResult,

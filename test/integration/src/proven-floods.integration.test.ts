@@ -5,18 +5,14 @@
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { openLocalIssuer } from "@flotilla/auth";
-import { requestCertificate, type TlsMaterial } from "@flotilla/auth/serving";
-import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/testing";
+import type { TlsMaterial } from "@flotilla/auth/serving";
+import type { ControlPlane } from "@flotilla/cli/testing";
 import { aggregatedDiscoveryService, certificateService, create, encode, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { DeltaDiscoveryRequestSchema } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
-import { until } from "@flotilla/runtime";
-import { freePorts } from "@flotilla/servers";
 import {
   type AttackResult,
   attackAside,
@@ -29,9 +25,9 @@ import {
 import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { credentials } from "@grpc/grpc-js";
-import { type PluggedInRoot, plugInRoot } from "./ports/plugged-in-root.ts";
+import { type FloodedPlane, startFloodedPlane } from "./ports/flooded-plane.ts";
+import type { PluggedInRoot } from "./ports/plugged-in-root.ts";
 
-const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 50 });
 /** Most that a process may grow by under a flood that sends, or asks for, far more. */
 const maxGrownMib = 256;
 
@@ -49,30 +45,16 @@ describe("floods by a caller with a good certificate", { timeout: 400_000 }, () 
   const workDir = mkdtempSync(join(tmpdir(), "flotilla-floods-"));
   const stop = new AbortController();
   const owned = new AsyncDisposableStack();
+  let flooded: FloodedPlane;
   let plane: ControlPlane;
   let root: PluggedInRoot;
   let [attacker, other]: [TlsMaterial, TlsMaterial] = [undefined as never, undefined as never];
 
   before(async () => {
-    const directory = join(workDir, "cacerts");
-    root = await plugInRoot(directory);
-    const settings = {
-      ...{ LOG_LEVEL: "silent", ROOT_CA_DIR: directory },
-      WEBHOOK_CLIENT_CA_FILE: join(directory, "root-cert.pem"),
-    };
-    const options = {
-      ...{ workDir, config: undefined, mesh: undefined, networks: undefined, embedded: false },
-      ...{ firstPort: await freePorts(12), settings },
-    };
-    plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
-    await allReady(plane, 90_000, () => undefined, stop.signal);
-    const certificateOf = async (serviceAccount: string): Promise<TlsMaterial> => {
-      const token = await (await openLocalIssuer(workDir)).mintToken({ namespace: "shop", serviceAccount });
-      return certificate(plane.layout.ports.ca, { token });
-    };
-    await until(() => certificateOf("web").then(Boolean, () => false), soon("certificates"));
-    attacker = await certificateOf("web");
-    other = await certificateOf("other");
+    flooded = owned.use(await startFloodedPlane(workDir, undefined, stop.signal));
+    ({ plane, root } = flooded);
+    attacker = await flooded.certificateOf("web");
+    other = await flooded.certificateOf("other");
     for (const { ask } of ports) await ask();
   });
   after(async () => {
@@ -80,11 +62,6 @@ describe("floods by a caller with a good certificate", { timeout: 400_000 }, () 
     await owned.disposeAsync();
     rmSync(workDir, { recursive: true, force: true });
   });
-
-  function certificate(port: number, proof: Parameters<typeof requestCertificate>[0]["proof"]): Promise<TlsMaterial> {
-    const at = { address: `127.0.0.1:${port}`, serverName: "istiod.istio-system.svc", rootsPem: root.rootsPem };
-    return requestCertificate({ ...at, proof, names: [], keyType: "ecdsa-p256", ttlMs: 3_600_000 });
-  }
 
   /** A connection, a stream and its first answer. */
   async function openStream(): Promise<void> {
@@ -106,23 +83,6 @@ describe("floods by a caller with a good certificate", { timeout: 400_000 }, () 
     await running;
   }
 
-  /** A review over a connection of its own. */
-  async function review(): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
-    const body = JSON.stringify({
-      ...{ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" },
-      request: { uid: "1", operation: "CREATE", object: { kind: "Pod", apiVersion: "v1", metadata: {}, spec: {} } },
-    });
-    const proof = { key: other.keyPem, cert: other.chainPem, rejectUnauthorized: false, agent: false };
-    const options = { method: "POST", headers: { "content-type": "application/json" }, ...proof };
-    request(`https://127.0.0.1:${plane.layout.ports.webhook}/validate`, options, (response) => {
-      response.resume().once("end", () => resolve(response.statusCode));
-    })
-      .once("error", reject)
-      .end(body);
-    assert.equal(await promise, 200);
-  }
-
   const node = create(NodeSchema, { id: "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local" });
   const ports: readonly Port[] = [
     {
@@ -142,7 +102,7 @@ describe("floods by a caller with a good certificate", { timeout: 400_000 }, () 
         alpn: ["h2"],
       },
       ask: async () => {
-        await certificate(plane.layout.ports.ca, { current: other });
+        await flooded.certificate({ current: other });
       },
     },
     // It speaks HTTP/1.1 only: frames of HTTP/2 are no requests.
@@ -151,7 +111,7 @@ describe("floods by a caller with a good certificate", { timeout: 400_000 }, () 
       service: "webhook",
       path: "/validate",
       message: Buffer.alloc(0),
-      ask: review,
+      ask: () => flooded.review(other),
       alpn: ["http/1.1"],
     },
   ];

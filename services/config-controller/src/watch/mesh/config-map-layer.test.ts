@@ -94,6 +94,18 @@ describe("a document in a ConfigMap", () => {
     });
   });
 
+  test("has no problem any more when a ConfigMap that was wrong from the start is deleted", async () => {
+    const memory = createMemoryApi();
+    await following(memory, async ({ documents, reasons }) => {
+      await eventually("the empty version", () => documents.length === 1);
+      memory.put(path, map("trustDomain: 7"));
+      await eventually("a problem", () => reasons().includes("is no text"));
+      memory.remove(path);
+      await eventually("another state", () => !reasons().includes("is no text"));
+      assert.deepEqual([documents, reasons()], [[{}], []]);
+    });
+  });
+
   const now: readonly (readonly [name: string, stored: Readonly<Record<string, object>>, document: object])[] = [
     ["is read once as it is", { [path]: map("trustDomain: first") }, { trustDomain: "first" }],
     ["is empty without the ConfigMap", {}, {}],

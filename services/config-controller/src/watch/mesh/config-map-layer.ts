@@ -34,11 +34,12 @@ export function configMapLayer(options: ConfigMapLayerOptions): DocumentLayer {
       const path = `${configMapsPath(namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
       for await (const [object] of follow(api, path, options, stop)) {
         const wasThere = last !== undefined && last !== "";
-        if (object === undefined && wasThere)
-          problems = [{ file, line: 0, reason: "is gone: its last version stays in force" }];
         const text = object === undefined && wasThere ? last : textOf(object, key);
         const isNew = text !== last;
-        if (object !== undefined || isNew) {
+        // The problems of a text that never was in force go with it.
+        if (object === undefined && !isNew)
+          problems = wasThere ? [{ file, line: 0, reason: "is gone: its last version stays in force" }] : [];
+        else {
           const read = await readText(file, key, text ?? "", options.check);
           problems = read.problems;
           if (isNew && read.value !== undefined) {

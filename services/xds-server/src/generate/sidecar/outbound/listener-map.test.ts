@@ -43,3 +43,15 @@ test("an HTTP_PROXY listener of a Sidecar is HTTP alone, any other has a chain f
   };
   assert.deepEqual(["HTTP_PROXY", "HTTP"].map(chains), [1, 2]);
 });
+
+test("a listener inspects connections for HTTP where it may receive others, and not where it is called at one address", () => {
+  const service = aService("a", "shop", { ports: [aPort("p", 9000, "HTTP")] });
+  const inspects = (bind: string) => {
+    const egress = [{ port: { number: 9000, protocol: "HTTP", name: "p" }, bind, hosts: ["*/*"] }];
+    const mesh = aMesh(service, aConfig("Sidecar", "shop", "own", { egress }));
+    const text = JSON.stringify(resourceOf(mesh, aSidecar("shop"), typeUrl.listener, `${bind}_9000`));
+    assert.match(text, /http_connection_manager/);
+    return text.includes("listener.http_inspector");
+  };
+  assert.deepEqual(["0.0.0.0", "127.0.0.1"].map(inspects), [true, false]);
+});

@@ -24,6 +24,7 @@ export interface Addition {
   readonly extraAddresses: readonly string[];
   readonly protocol: Protocol;
   readonly http: Omit<HttpChain, "sniffed" | "carries"> | undefined;
+  /** Empty for HTTP. */
   readonly tcp: readonly TcpChain[];
   /** The service added, for reports. */
   readonly owner: string;
@@ -117,7 +118,7 @@ function chainsOf(addition: Addition): readonly OutboundChain[] {
   const { http, tcp, protocol } = addition;
   const httpChains: readonly OutboundChain[] =
     http === undefined || isTcp(protocol) ? [] : [{ carries: "http", ...http, sniffed: detectsHttp(addition) }];
-  return [...(isHttp(protocol) ? [] : tcp), ...httpChains];
+  return [...tcp, ...httpChains];
 }
 
 function isNew(seen: Set<string>, key: string): boolean {

@@ -13,47 +13,53 @@ interface State {
   connected: boolean;
 }
 
-/** Connects after so long; undefined: never. */
-function aStore(afterMs: number | undefined) {
-  const state: State = { connected: afterMs === 0 };
+/** Like a store of Redis, it reports changes of its state alone. */
+function aStore(state: State) {
   const listeners = new Set<(now: State) => unknown>();
-  const connect = () => {
-    state.connected = true;
+  const onState = (listener: (now: State) => unknown) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  const set = (connected: boolean) => {
+    state.connected = connected;
     for (const listener of listeners) listener(state);
   };
-  const timer = afterMs ? setTimeout(connect, afterMs) : undefined;
-  return {
-    state,
-    listeners,
-    onState: (listener: (now: State) => unknown) => {
-      listeners.add(listener);
-      listener(state);
-      return () => void listeners.delete(listener);
-    },
-    [Symbol.dispose]: () => clearTimeout(timer),
-  };
+  return { state, listeners, onState, set };
 }
 
-async function load(afterMs: number | undefined, stop = new AbortController().signal) {
-  using store = aStore(afterMs);
+/** A start from a store; `turns` lets it get as far as it does without waiting for the clock. */
+function load({ connected, stop = new AbortController().signal }: State & { readonly stop?: AbortSignal }) {
+  const store = aStore({ connected });
   const warnings: string[] = [];
   const log: Logger = { ...noopLogger, warn: (text) => void warnings.push(text) };
   let loaded = 0;
   const ingest = { loadSnapshot: async () => void loaded++ };
-  await loadSnapshot({ log, stop }, { store: store as never }, ingest as never);
-  return { loaded, warnings, left: store.listeners.size };
+  const ended = loadSnapshot({ log, stop }, { store: store as never }, ingest as never);
+  const now = () => ({ loaded, warnings, left: store.listeners.size });
+  const turns = async () => {
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+    return now();
+  };
+  return { store, ended, now, turns };
 }
 
 describe("the snapshot at the start", () => {
-  it("is loaded from a store that is there", async () => {
-    assert.deepEqual(await load(0), { loaded: 1, warnings: [], left: 0 });
+  const isLoaded = { loaded: 1, warnings: [], left: 0 };
+  it("is loaded from a store that is there, without a wait", async () => {
+    assert.deepEqual(await load({ connected: true }).turns(), isLoaded);
   });
-  it("is waited for a moment", async () => {
-    assert.deepEqual(await load(20), { loaded: 1, warnings: [], left: 0 });
+  it("is loaded as soon as the store is there", async () => {
+    const { store, turns } = load({ connected: false });
+    store.set(false);
+    assert.deepEqual(await turns(), { loaded: 0, warnings: [], left: 1 });
+    store.set(true);
+    assert.deepEqual(await turns(), isLoaded);
   });
   it("is left out while the store is away", async () => {
+    const { ended, now } = load({ connected: false, stop: AbortSignal.timeout(30) });
+    await ended;
     const warnings = ["redis unreachable, going on without a snapshot"];
-    assert.deepEqual(await load(undefined, AbortSignal.timeout(30)), { loaded: 0, warnings, left: 0 });
+    assert.deepEqual(now(), { loaded: 0, warnings, left: 0 });
   });
 });
 

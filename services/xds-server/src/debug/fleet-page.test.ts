@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { typeUrl } from "@flotilla/proto";
 import { fleetPage } from "./fleet-page.ts";
 import type { PlacedProxy } from "./fleet-status.ts";
+import type { TypeStatus, TypeStatuses } from "./proxy-status.ts";
 import type { Viewer } from "./viewer.ts";
 
-const placed = (proxy: string, namespace: string): PlacedProxy => ({
-  replica: undefined,
+const placed = (proxy: string, namespace: string, types: TypeStatuses = {}, replica?: string): PlacedProxy => ({
+  replica,
   status: {
     ...{ proxy, namespace, type: "sidecar", clusterId: "Kubernetes", istioVersion: "1.32.0" },
-    ...{ connectionId: proxy, peer: "10.0.0.1:1", connectedAtMs: 0, types: {} },
+    ...{ connectionId: proxy, peer: "10.0.0.1:1", connectedAtMs: 0, types },
   },
 });
 const mesh: Viewer = { namespace: undefined };
@@ -53,5 +55,31 @@ describe("the list of the fleet", () => {
     const { proxies } = pageOf([new Error("redis unreachable"), [placed("web.shop", "shop")]]);
     await assert.rejects(proxies(mesh), /redis unreachable/);
     assert.deepEqual(await proxies(mesh), ["web.shop"]);
+  });
+});
+
+describe("the state of a proxy", () => {
+  const synced: TypeStatus = { sent: "n1", acked: "n1" };
+  const sending: TypeStatus = { sent: "n2", acked: "n1" };
+  const rejected: TypeStatus = { sent: "n2", acked: "n1", error: "no such cluster" };
+  const [cds, rds] = [typeUrl.cluster, typeUrl.route];
+  const cases: readonly (readonly [name: string, types: TypeStatuses, state: string])[] = [
+    ["is synced where it was sent nothing", {}, "synced"],
+    ["is synced where it has answered everything", { [cds]: synced, [rds]: synced }, "synced"],
+    ["is sending where it owes one answer", { [cds]: synced, [rds]: sending }, "sending"],
+    ["is rejected where it has rejected one type", { [cds]: sending, [rds]: rejected }, "rejected"],
+  ];
+  for (const [name, types, state] of cases)
+    it(name, async () => {
+      for (const one of ["synced", "sending", "rejected"]) {
+        const { proxies } = pageOf([[placed("web.shop", "shop", types)]]);
+        assert.deepEqual(await proxies(mesh, `state=${one}`), one === state ? ["web.shop"] : [], one);
+      }
+    });
+
+  it("is listed with its replica, this one where none is named", async () => {
+    const { proxies } = pageOf([[placed("a.shop", "shop"), placed("b.shop", "shop", {}, "pod-b")]]);
+    assert.deepEqual(await proxies(mesh, "replica=pod-a"), ["a.shop"]);
+    assert.deepEqual(await proxies(mesh, "replica=pod-b"), ["b.shop"]);
   });
 });

@@ -19,10 +19,12 @@ const source = createCoreSource(core);
 const connected = new ConnectedStreams();
 const changedAt = new Map<string, number>();
 let position = 0;
+/** Answers are coming in. */
+let isSettling = false;
 const distribution = new Distribution({
   ...{ replica: "r", core, streams: () => connected.list(), position: () => source.position },
   ...{ epoch: () => "e", lastChange: (input) => changedAt.get(input), nowMs: () => 0 },
-  isSettling: () => false,
+  isSettling: () => isSettling,
 });
 source.listen(distribution.changes);
 const server: TestServer = await startTestServer({ options: { source, connected, observer: distribution.observer } });
@@ -111,6 +113,20 @@ describe("distribution", () => {
     refusal = undefined;
     apply(rule({ connectionPool: { tcp: { maxConnections: 8 } } }));
     await until(() => report()?.refusals.length === 0, soon("the end of the refusals"));
+  });
+
+  it("reports a change at once, unless answers to changes are coming in", async () => {
+    await until(allAnswered, soon("all to answer"));
+    const afterChange = (name: string) => {
+      apply(aConfig("AuthorizationPolicy", "shop", name, {}));
+      return distribution.next();
+    };
+    afterChange("first");
+    assert.equal(afterChange("second")?.position, position);
+    isSettling = true;
+    assert.equal(afterChange("third"), undefined);
+    isSettling = false;
+    assert.equal(distribution.next()?.position, position);
   });
 
   it("looks again when proxies come and go", async () => {

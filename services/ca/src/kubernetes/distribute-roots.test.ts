@@ -15,6 +15,7 @@ interface Written {
 function aCluster() {
   const [stored, written]: [Map<string, KubeObject>, Written[]] = [new Map(), []];
   const [holders, followed] = [new Set<string>(), new Set<string>()];
+  const candidates: string[] = [];
   let version = 0;
   const store = (path: string, object: unknown): Promise<KubeObject> => {
     const { metadata, ...rest } = object as KubeObject & Readonly<Record<string, unknown>>;
@@ -23,6 +24,7 @@ function aCluster() {
     if (path.includes("/leases/")) {
       const { holderIdentity } = rest["spec"] as { readonly holderIdentity?: string };
       if (holderIdentity) holders.add(`${path.split("/").at(-1)}`);
+      candidates.push(metadata.annotations?.["flotilla.dev/lease-holder"] ?? "");
     } else written.push({ path, data: rest["data"] ?? rest["spec"] });
     return Promise.resolve(kept);
   };
@@ -51,7 +53,7 @@ function aCluster() {
       await aborted(stop);
     },
   } as unknown as KubeApi;
-  return { api, written, holders, followed };
+  return { api, written, holders, followed, candidates };
 }
 
 const defaults = {
@@ -108,6 +110,13 @@ describe("the roots of a cluster", () => {
     assert.match(String(bundle?.[0]), /clustertrustbundles/);
     assert.deepEqual(bundle?.[1], { signerName: "istio.io/istiod-ca", trustBundle: "R" });
     assert.equal(found.cluster.holders.size, 2);
+  });
+  it("are written by a candidate of the default revision or of another one", async () => {
+    const isDefault = async (revision: string) => {
+      const [candidate = ""] = (await written({ revision }, roots, 1)).cluster.candidates;
+      return JSON.parse(candidate).isDefaultRevision;
+    };
+    assert.deepEqual([await isDefault("default"), await isDefault("canary")], [true, false]);
   });
   it("are written nowhere before there are any", async () =>
     assert.deepEqual((await written({ clusterTrustBundle: true, distributeCrl: true }, undefined, 0)).written, []));

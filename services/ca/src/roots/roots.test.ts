@@ -203,6 +203,33 @@ describe("material on disk", () => {
     assert.ok(made.current?.certificate.spki.equals(before?.certificate.spki ?? Buffer.alloc(0)));
   });
 
+  it("a source that may not renew its root goes on with it until another replica has renewed it", async () => {
+    let at = nowMs;
+    const lines: string[] = [];
+    const log = { ...noopLogger, info: (text: string) => void lines.push(text) };
+    const disk = diskStore(join(directory, "self"));
+    let looks = 0;
+    const open: typeof disk.open = (...asked) => {
+      looks++;
+      return disk.open(...asked);
+    };
+    const { made } = source({ nowMs: () => at, mayRenew: () => false, store: { ...disk, open }, log });
+    await made.load();
+    const before = made.current;
+    const changes: unknown[] = [];
+    made.onChange((material) => changes.push(material));
+    const stop = new AbortController();
+    const following = made.follow(stop.signal);
+    at += 90 * hourMs;
+    await until(() => looks >= 4, { withinMs: 30_000, what: "looks at the root" });
+    assert.deepEqual([made.current === before, changes, lines.filter((line) => /renewed/.test(line))], [true, [], []]);
+    await renewSelfSigned(selfSigned(), 20, at);
+    await until(() => made.current !== before, { withinMs: 30_000, what: "the renewed root" });
+    assert.deepEqual([changes.length, lines.filter((line) => /renewed/.test(line))], [1, ["self-signed root renewed"]]);
+    stop.abort();
+    await following;
+  });
+
   for (const [layout, files] of [
     ["its own", own],
     ["kubernetes.io/tls", { "tls.crt": good.certificatePem, "tls.key": good.keyPem, "ca.crt": good.rootsPem }],

@@ -1,0 +1,71 @@
+/** Since when certificates are on record: agreed on by all replicas, and kept on disk where the bus loses it. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { connectBus } from "@flotilla/bus";
+import { noopLogger } from "@flotilla/runtime";
+import { GatheredEvidence } from "./gathered-evidence.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "ca-evidence-"));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+const nowMs = 100_000_000;
+const minuteMs = 60_000;
+let buses = 0;
+
+async function openValues() {
+  const stop = new AbortController();
+  const url = `embedded:evidence-${++buses}`;
+  const bus = await connectBus({ url, clientName: "t", log: noopLogger }, stop.signal);
+  return { values: await bus.keyValue("ca"), [Symbol.asyncDispose]: () => bus[Symbol.asyncDispose]() };
+}
+
+/** A process of a replica, with the file that it keeps over its restarts. */
+async function evidenceOf(name: string) {
+  const evidence = new GatheredEvidence({
+    ...{ name, maxTtlMs: 1_000, nowMs: () => nowMs, log: noopLogger },
+    ...{ journalFile: join(directory, name), endedOf: async () => new Set<string>() },
+  });
+  await evidence.restore();
+  return evidence;
+}
+
+describe("certificates are on record", () => {
+  const cases: readonly (readonly [
+    name: string,
+    rootAgeMs: number,
+    stored: string | undefined,
+    since: number | undefined,
+  ])[] = [
+    ["since the root was made, where it is young", minuteMs, undefined, undefined],
+    ["since now, where the root is old", 10 * minuteMs, undefined, nowMs],
+    ["since the moment that another replica reported", 10 * minuteMs, "7", 7],
+    ["since the root was made, as another replica reported", 10 * minuteMs, "0", undefined],
+    ["since now, where the report cannot be read", minuteMs, "yesterday", nowMs],
+  ];
+  for (const [name, rootAgeMs, stored, since] of cases)
+    it(name, async () => {
+      await using bus = await openValues();
+      if (stored !== undefined) await bus.values.put("recorded-since", new TextEncoder().encode(stored));
+      const evidence = await evidenceOf(name);
+      assert.equal(await evidence.readRecordedSince(bus.values, nowMs - rootAgeMs), since);
+      await evidence.sayGoodbye(bus.values);
+    });
+
+  it("since the same moment after the bus has lost it and the replica was restarted", async () => {
+    for (const [file, stored, since] of [
+      ["lost", "7", 7],
+      ["lost-none", "0", undefined],
+    ] as const) {
+      await using bus = await openValues();
+      await bus.values.put("recorded-since", new TextEncoder().encode(stored));
+      const before = await evidenceOf(file);
+      await before.readRecordedSince(bus.values, 0);
+      await before.sayGoodbye(bus.values);
+      await using empty = await openValues();
+      assert.equal(await (await evidenceOf(file)).readRecordedSince(empty.values, 0), since);
+    }
+  });
+});

@@ -1,4 +1,4 @@
-/** Where the Secrets of other clusters are read. */
+/** Where the Secrets of other clusters are read, and fresh lists of clusters, with which what was read of them is compared. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noopLogger, until } from "@flotilla/runtime";
@@ -54,3 +54,54 @@ for (const { name, more, named } of cases)
     await reading;
     await source[Symbol.asyncDispose]();
   });
+
+const services = "/api/v1/services";
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 1 });
+
+function service(name: string, namespace: string) {
+  const spec = { clusterIP: "None", ports: [{ name: "http", port: 80 }] };
+  return { apiVersion: "v1", kind: "Service", metadata: { name, namespace }, spec };
+}
+
+test("a fresh list has the good objects of watched namespaces, of each cluster that can be read", async () => {
+  const [own, east] = [clusterNaming("east"), new FakeCluster(() => 0, 0)];
+  own.tokens.add("own");
+  own.put(services, service("web", "shop"));
+  own.put(services, service("db", "bank"));
+  own.put(services, service("other", "elsewhere"));
+  own.put(services, { ...service("bad", "shop"), spec: { ports: "none" } } as never);
+  east.put(services, service("far", "shop"));
+  const stop = new AbortController();
+  await using source = kubernetesSource({
+    config: configOf("own"),
+    ...{ clusterId: "Kubernetes", systemNamespace: "istio-system", syncTimeoutMs: 0 },
+    ...{ log: noopLogger, nowMs: Date.now, random: () => 0, onProblems: () => undefined },
+    open: (to) => (to.server === "https://own" ? own : east).open(to),
+    watchedNamespaces: ["shop", "bank"],
+  });
+  const reading = (async () => {
+    for await (const _ of source.groups(stop.signal));
+  })();
+  const statusOf = (cluster: string) => source.clusters().find(({ id }) => id === cluster);
+  const lists = async () =>
+    ((await source.list?.(stop.signal)) ?? []).map(({ shard, inputs }) => [
+      shard,
+      ...inputs
+        .map((input) =>
+          input.type === "object" && input.op === "put" ? `${input.cluster} ${input.object.metadata.name}` : input.type,
+        )
+        .sort(),
+    ]);
+  await until(() => statusOf("Kubernetes")?.syncStatus === "synced", soon("the own cluster"));
+  await until(() => statusOf("east")?.away !== undefined, soon("a refusal of the other cluster"));
+  const ofOwn = ["Kubernetes/Kubernetes", "Kubernetes db", "Kubernetes web"];
+  assert.deepEqual(await lists(), [ofOwn]);
+  east.tokens.add("east");
+  await until(
+    () => statusOf("east")?.syncStatus === "synced" && statusOf("east")?.away === undefined,
+    soon("the other cluster"),
+  );
+  assert.deepEqual(await lists(), [ofOwn, ["Kubernetes/east", "east far"]]);
+  stop.abort();
+  await reading;
+});

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
-import { KubeError } from "@flotilla/kube-api";
+import { type KubeApi, KubeError } from "@flotilla/kube-api";
 import { createMemoryApi } from "@flotilla/kube-api/memory";
 import { until } from "@flotilla/runtime";
 import { RemoteFiles, RemoteSecrets } from "./remote-secrets.ts";
@@ -47,6 +47,35 @@ it("Secrets of clusters are followed, each change with its event, and kept while
     ],
   );
   assert.ok(changes >= 4);
+  stop.abort();
+  await following;
+});
+
+it("Secrets that are listed anew change only where they differ: one that is still there is no new one", async () => {
+  const memory = createMemoryApi({ [path("a")]: secret("a"), [path("b")]: secret("b") });
+  const isTooOld = Promise.withResolvers<void>();
+  let watches = 0;
+  const lines: KubeApi["lines"] = async function* (asked, stop, onOpen) {
+    if (watches++ > 0) return yield* memory.api.lines(asked, stop, onOpen);
+    onOpen?.();
+    await isTooOld.promise;
+    yield { type: "ERROR", object: { code: 410, message: "too old", metadata: {} } };
+  };
+  const events: string[] = [];
+  const secrets = new RemoteSecrets({
+    ...{ api: { ...memory.api, lines }, namespace: "mesh", random: () => 0, onSecret: (event) => events.push(event) },
+    ...{ onChange: () => undefined, onState: () => undefined },
+  });
+  const stop = new AbortController();
+  const following = secrets.follow(stop.signal);
+  await until(() => events.length === 2, soon("the list"));
+  memory.remove(path("b"));
+  memory.put(path("c"), secret("c"));
+  isTooOld.resolve();
+  await until(() => events.length === 5, soon("the new list"));
+  assert.deepEqual(events.slice(2), ["delete", "update", "add"]);
+  const names = secrets.all().map(({ metadata }) => metadata.name);
+  assert.deepEqual(names, ["a", "c"]);
   stop.abort();
   await following;
 });

@@ -89,6 +89,18 @@ const edits: readonly {
   },
   { name: "refuses unknown operations", from: {}, patch: [{ op: "merge", path: "/a" }], to: "no operation" },
   {
+    name: "refuses to copy what is not there",
+    from: { a: {} },
+    patch: [{ op: "copy", from: "/a/b", path: "/c" }],
+    to: 'no "b"',
+  },
+  {
+    name: "takes no field of a text for a member",
+    from: { a: "text" },
+    patch: [{ op: "copy", from: "/a/length", path: "/c" }],
+    to: 'no "length"',
+  },
+  {
     name: "takes no prototype for a member",
     from: {},
     patch: [{ op: "remove", path: "/constructor" }],

@@ -83,6 +83,13 @@ describe("a request", () => {
       assert.deepEqual([status, patched.spec.hosts], [200, [host]]);
     });
 
+  it("reads a body as YAML only where its type is YAML", async () => {
+    await using api = await openTestApi();
+    const text = `# an object\n${JSON.stringify(manifest)}`;
+    const answered = async (type: string) => (await api.call("POST", `${collection}?dryRun=All`, text, type)).status;
+    assert.deepEqual([await answered("application/json"), await answered("application/yaml")], [400, 201]);
+  });
+
   it("takes a field of another manager only by force", async () => {
     await using api = await openTestApi();
     const apply = async (host: string, query: string): Promise<number> => {

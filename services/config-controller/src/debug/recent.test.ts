@@ -6,11 +6,13 @@ import { recentPage } from "./recent.ts";
 
 const fleet = { total: 9, synced: 7, sending: 1, rejected: 1 };
 
-function page({ generations = 1, objects = ["VirtualService/shop/web"], refusals = 0 } = {}) {
+const web = (): readonly string[] => ["VirtualService/shop/web"];
+
+function page({ generations = 1, objectsOf = web as (generation: number) => readonly string[], refusals = 0 } = {}) {
   const history = Array.from({ length: generations }, (_, i) => ({
     ...{ number: i, epoch: "e", position: i + 1, part: 0, parts: 1 },
     cause: { publisher: "config-controller", epoch: "e", revision: 1, source: "directory", eventTimeMs: 0 },
-    objects: objects.map((object) => ({ object, op: "changed" as const })),
+    objects: objectsOf(i).map((object) => ({ object, op: "changed" as const })),
   }));
   const handler = recentPage({
     generation: () => generations,
@@ -51,7 +53,13 @@ it("shows the last generations with how far their objects have come", () => {
 });
 
 it("leaves objects out that have no status, or of which nothing is known", () => {
-  assert.deepEqual(page({ objects: ["Secret/shop/key", "VirtualService/shop/none"] }).arrivals, []);
+  assert.deepEqual(page({ objectsOf: () => ["Secret/shop/key", "VirtualService/shop/none"] }).arrivals, []);
+});
+
+it("shows how far the first hundred objects have come", () => {
+  const objectsOf = (generation: number) =>
+    Array.from({ length: 15 }, (_, i) => `VirtualService/shop/v${generation}-${i}`);
+  assert.equal(page({ generations: 10, objectsOf }).arrivals.length, 100);
 });
 
 it("counts rejections beyond those that it shows, the latest first", () => {

@@ -46,6 +46,19 @@ describe("objects whose status is due", () => {
     assert.deepEqual(due.take(7, 9), [{ object: "a", sinceMs: 7 }]);
   });
 
+  it("are counted, wherever they wait, and are pending while not all of them wait for a report", () => {
+    const due = new DueObjects({ againMs: 250, silenceMs: 10_000 });
+    const state = () => [due.size, due.isPending];
+    assert.deepEqual(state(), [0, false]);
+    due.silent({ object: "unheard", sinceMs: 0 }, true);
+    assert.deepEqual(state(), [1, false]);
+    due.silent({ object: "silent", sinceMs: 0 }, false);
+    assert.deepEqual(state(), [2, true]);
+    due.again({ object: "again", sinceMs: 0 }, 0);
+    due.note("fresh", 0);
+    assert.deepEqual(state(), [4, true]);
+  });
+
   it("do not keep each other from their turn", () => {
     const due = new DueObjects({ againMs: 250, silenceMs: 10_000 });
     for (let n = 0; n < 10; n++) due.again({ object: `again-${n}`, sinceMs: 0 }, 0);

@@ -71,6 +71,16 @@ test("a tag that points here brings the objects that name it, one that points aw
   tags.clear();
 });
 
+test("an object that has lost its label is not moved by tags any more", () => {
+  const kinds = table();
+  kinds.put(virtualService("a", good, { "istio.io/rev": "stable" }));
+  assert.deepEqual(short(kinds.put(virtualService("a", good))), ["put a"]);
+  tags.set("stable", "stable");
+  assert.deepEqual(short(kinds.reconsider()), []);
+  tags.clear();
+  assert.deepEqual(short(kinds.reconsider()), []);
+});
+
 test("reports in the status of an object are left out", () => {
   const counted = { listeners: [{ name: "http", attachedRoutes: 7 }], attachedListenerSets: 2 };
   const reported = { conditions: [{ type: "Reconciled" }], observedGeneration: 3, ...counted };

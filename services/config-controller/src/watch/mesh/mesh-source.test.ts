@@ -40,3 +40,14 @@ it("a document that is wrong from the start holds nothing up, and what the strea
   await groups.return?.();
   await rm(directory, { recursive: true });
 });
+
+it("remarks on the configuration in force are there when they are reported", async () => {
+  const reported: (readonly string[])[] = [];
+  const remarks = () => [{ file: "", line: 0, reason: "cannot be followed" }];
+  await using source = meshSource({
+    ...{ name: "mesh", key: meshConfigKey, layers: [], toConfig: meshConfigOf, remarks },
+    onProblems: () => void reported.push(source.problems().map(({ reason }) => reason)),
+  });
+  for await (const { changes } of source.groups(new AbortController().signal)) assert.equal(changes.length, 1);
+  assert.deepEqual(reported, [["cannot be followed"]]);
+});

@@ -46,6 +46,15 @@ check("route-destinations", [
     [],
   ],
   [
+    "a Service before a ServiceEntry of the same host",
+    [
+      routeTo({ host: "web", port: { number: 80 } }),
+      one("ServiceEntry", "a", { hosts: ["web.shop.svc.cluster.local"], ports: [{ number: 443 }] }),
+      aService("web", [80]),
+    ],
+    [],
+  ],
+  [
     "a ServiceEntry of its own namespace",
     [
       routeTo({ host: "a.example.com" }),

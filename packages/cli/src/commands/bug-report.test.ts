@@ -36,6 +36,17 @@ describe("flotilla bug-report", () => {
     assert.match(again.err, /EEXIST/);
   });
 
+  it("is written without logs where there are none, and says so", async () => {
+    await using ca = await answerPages(() => ({ body: "page" }));
+    const out = join(directory, "without-logs.tar.gz");
+    const args = ["--url", `ca=${ca.url}`, "--work-dir", join(directory, "empty")];
+    const { code, err } = await recordRun(["bug-report", "--out", out, ...args]);
+    assert.equal(code, 0, err);
+    const files = await parseTarGzip(readFileSync(out));
+    const problems = files.find(({ name }) => name.endsWith("problems.txt"));
+    assert.match(problems?.text ?? "", /^logs: .*has no log of any service/m);
+  });
+
   it("holds nothing that proves somebody's identity", () => {
     const key = "-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----";
     const text = `a eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln b nats://user:secret@h:1 ${key}`;

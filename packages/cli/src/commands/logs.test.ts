@@ -52,6 +52,16 @@ describe("flotilla logs", () => {
     );
   });
 
+  for (const cluster of [
+    ["--context", "c"],
+    ["--kubeconfig", file("ca")],
+  ])
+    it(`refuses containers and a cluster at once: --compose ${cluster.join(" ")}`, async () => {
+      const { code, err } = await show("--compose", ...cluster);
+      assert.equal(code, 2);
+      assert.match(err, /name two control planes: give one of them/);
+    });
+
   it("names the directory where a log is missing", async () => {
     const { code, err } = await show("webhook");
     assert.equal(code, 1);

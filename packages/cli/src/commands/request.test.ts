@@ -26,7 +26,9 @@ describe("flotilla request", () => {
     assert.equal((await asked(urls)).out, "here\n");
     const { code, err } = await asked(urls.slice(0, 2));
     assert.equal(code, 1);
-    assert.match(err, /\/p answers 404: no such proxy/);
+    assert.ok(err.includes(`${first.url}/p answers 404: no such proxy`), err);
+    const short = await recordRun(["request", "GET", "p", "--service", "ca", ...urls.slice(0, 2)]);
+    assert.ok(short.err.includes(`${first.url}/p answers 404`), short.err);
   });
 
   it("refuses what is no method", async () => {

@@ -5,7 +5,7 @@ import { defaultMeshConfig } from "@flotilla/model";
 import { parseInjectionConfig } from "./config.ts";
 import { builtInDocuments } from "./config-source.ts";
 import { injectPod } from "./inject.ts";
-import type { Container, Pod, Texts } from "./pod.ts";
+import type { Container, Json, Pod, Texts } from "./pod.ts";
 
 const documents = await builtInDocuments();
 const config = parseInjectionConfig(documents.config, documents.values);
@@ -17,7 +17,12 @@ const web: Container = {
   livenessProbe: probe,
 };
 
-function inject(annotations: Texts, containers: readonly Container[] = [web], labels: Texts = {}): Pod {
+function inject(
+  annotations: Texts,
+  containers: readonly Container[] = [web],
+  labels: Texts = {},
+  mesh: Json = defaultMeshConfig,
+): Pod {
   const pod: Pod = {
     metadata: {
       generateName: "web-5d-",
@@ -27,7 +32,7 @@ function inject(annotations: Texts, containers: readonly Container[] = [web], la
     },
     spec: { containers },
   };
-  const request = { pod, namespace: "shop", namespaceAnnotations: {}, proxyEnv: {}, mesh: defaultMeshConfig };
+  const request = { pod, namespace: "shop", namespaceAnnotations: {}, proxyEnv: {}, mesh };
   const environment = { revision: "default", nativeSidecars: true, platform: "", compliancePolicy: "" };
   return injectPod(request, config, environment);
 }
@@ -69,6 +74,15 @@ describe("the template grpc-agent", () => {
     }
     assert.equal(envOf(agent)["ISTIO_META_APP_CONTAINERS"], "web,side");
     for (const volume of Object.keys(mountsOf(agent))) assert.ok(volumesOf(pod).includes(volume), volume);
+  });
+
+  it("sends probes to the loopback address where the mesh's inbound traffic goes there", () => {
+    const probesAt = (mode: string | undefined) => {
+      const mesh = { ...defaultMeshConfig, inboundTrafficPolicy: mode === undefined ? {} : { mode } };
+      const pod = inject({ "inject.istio.io/templates": "grpc-agent" }, [web], {}, mesh);
+      return envOf(named(pod.spec.containers, "istio-proxy"))["REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION"];
+    };
+    assert.deepEqual(["LOCALHOST", "PASSTHROUGH", undefined].map(probesAt), ["true", undefined, undefined]);
   });
 
   it("is probed at the agent's port, unless the status port is 0", () => {

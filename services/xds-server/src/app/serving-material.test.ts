@@ -81,6 +81,23 @@ describe("certificates of the TLS port", () => {
     await assert.rejects(opening, /stopped/);
   });
 
+  it("is waited for with a condition where a signer of the cluster issues it, and without one otherwise", async () => {
+    const conditionWith = async (certProvider: string) => {
+      const { options, conditions } = parts({ certProvider });
+      const stop = new AbortController();
+      // An API server that never answers.
+      const cluster = { api: { create: () => new Promise(() => undefined) } };
+      const opening = openServingMaterial({ ...(options as object), cluster } as never, stop.signal);
+      const condition = conditions.get("certificate");
+      stop.abort(new Error("stopped"));
+      await assert.rejects(opening, /stopped/);
+      return condition;
+    };
+    const signer = "k8s.io/example.com/signer";
+    assert.equal(await conditionWith(signer), `waiting for the signer of ${signer}`);
+    assert.equal(await conditionWith(""), undefined);
+  });
+
   it("cannot be a signer's without a cluster", async () => {
     const { options } = parts({ certProvider: "k8s.io/example.com/signer" });
     await assert.rejects(

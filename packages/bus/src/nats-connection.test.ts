@@ -18,11 +18,11 @@ describe("an attempt that is repeated", () => {
     let attempts = 0;
     const attempt = async () => {
       attempts++;
-      if (attempts < 3) throw new Error(`refused ${attempts}`);
+      if (attempts < 4) throw new Error(`refused ${attempts}`);
       return "connected";
     };
     assert.equal(await retryUntilAborted(attempt, options, new AbortController().signal), "connected");
-    assert.deepEqual([attempts, away()], [3, 1]);
+    assert.deepEqual([attempts, away()], [4, 1]);
     assert.deepEqual(
       lines.map(({ msg, reason }) => [msg, reason]),
       [["nats unreachable, waiting for it", "refused 1"]],

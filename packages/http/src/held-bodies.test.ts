@@ -67,6 +67,11 @@ describe("bytes of bodies beyond the bounds", () => {
     assert.deepEqual([await newest.answer, await honest.answer], [503, 200]);
   });
 
+  it("are none where bodies reach the bounds exactly", async () => {
+    await using it = await open({ maxPerAddress: 100 * kib, maxInAll: 100 * kib });
+    assert.equal(await (await it.post("127.0.0.2", 100 * kib)).answer, 200);
+  });
+
   it("count until they are answered", async () => {
     await using it = await open({ maxPerAddress: 100 * kib, maxInAll: 1_000 * kib });
     const waits = await it.post("127.0.0.2", 90 * kib, 90 * kib, "/slow");

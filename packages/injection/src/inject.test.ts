@@ -210,6 +210,24 @@ describe("after the templates", () => {
     assert.equal(pod.metadata.labels?.["topology.istio.io/network"], "n1");
   });
 
+  it("cluster and network come from the values where the webhook's address names none", () => {
+    // A template that says nothing about them.
+    const sidecar = "spec:\n  containers:\n  - { name: istio-proxy, image: proxy }\n";
+    const placed = (global: Json) => {
+      const known = JSON.parse(values) as { readonly global: Json };
+      const text = JSON.stringify({ ...known, global: { ...known.global, ...global } });
+      const placedConfig = parseInjectionConfig(JSON.stringify({ templates: { sidecar } }), text);
+      const pod: Pod = { metadata: { name: "web" }, spec: { containers: [web] } };
+      const request = { pod, namespace: "shop", namespaceAnnotations: {}, proxyEnv: {}, mesh: defaultMeshConfig };
+      const found = injectPod(request, placedConfig, {
+        ...{ revision: "default", nativeSidecars: true, platform: "", compliancePolicy: "" },
+      });
+      return ["ISTIO_META_CLUSTER_ID", "ISTIO_META_NETWORK"].map((name) => envOf(found, name));
+    };
+    assert.deepEqual(placed({ network: "n2", multiCluster: { clusterName: "west" } }), ["west", "n2"]);
+    assert.deepEqual(placed({ network: "", multiCluster: { clusterName: 7 } }), [undefined, undefined]);
+  });
+
   it("a second injection gives the same pod", () => {
     const probe = { httpGet: { path: "/ok", port: "http" } };
     const own = { name: "istio-proxy", image: "auto", tty: true };

@@ -13,7 +13,8 @@ import { servicePorts } from "./service-ports.ts";
 
 const builtIn = (file: string): string => readFileSync(new URL(`../templates/${file}`, import.meta.url), "utf8");
 const templates = { "kube-gateway": builtIn("kube-gateway.yaml"), waypoint: builtIn("kube-gateway.yaml") };
-const config = parseInjectionConfig(JSON.stringify({ templates }), builtIn("values.json"));
+const values = JSON.parse(builtIn("values.json")) as { readonly global?: Json };
+const config = parseInjectionConfig(JSON.stringify({ templates }), JSON.stringify(values));
 const classes = builtInClasses({
   ...{ defaultClass: "istio", defaultController: "istio.io/gateway-controller" },
   ...{ udpRoutes: false, multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
@@ -36,14 +37,19 @@ function rendered(
   {
     more = {},
     set = settings,
-  }: { readonly more?: Partial<ManagedGatewayInputs>; readonly set?: ManagedGatewaySettings } = {},
+    config: given = config,
+  }: {
+    readonly more?: Partial<ManagedGatewayInputs>;
+    readonly set?: ManagedGatewaySettings;
+    readonly config?: typeof config;
+  } = {},
 ): ReadonlyMap<string, Json> {
   const inputs: ManagedGatewayInputs = {
     ...{ gateway, rules: classes.get("istio") as GatewayClassRules, otherListeners: [], overlays: [] },
     ...{ namespaceAnnotations: {}, mesh: defaultMeshConfig, proxyConfig: defaultMeshConfig["defaultConfig"] as Json },
     ...more,
   };
-  return new Map(renderGateway(inputs, config, set).map((object) => [String(object["kind"]), object]));
+  return new Map(renderGateway(inputs, given, set).map((object) => [String(object["kind"]), object]));
 }
 
 const metadataOf = (object: Json | undefined) => object?.["metadata"] as Record<string, Record<string, string>>;
@@ -95,6 +101,22 @@ describe("objects deployed for a Gateway", () => {
     assert.deepEqual(teams(gatewayOf(own)), ["a", undefined]);
     assert.deepEqual(teams(gatewayOf(own), false), [undefined, undefined]);
     assert.deepEqual(teams(gatewayOf(own, { infrastructure })), ["b", undefined]);
+  });
+
+  it("names the mesh's network where it is a waypoint that names none", () => {
+    const rules = classes.get("istio-waypoint") as GatewayClassRules;
+    const inNetwork = (network: string) =>
+      parseInjectionConfig(
+        JSON.stringify({ templates }),
+        JSON.stringify({ ...values, global: { ...values.global, network } }),
+      );
+    const networkOf = (network: string, metadata: Json = {}) => {
+      const gateway = gatewayOf({ name: "way", ...metadata }, { gatewayClassName: "istio-waypoint" });
+      const deployment = rendered(gateway, { more: { rules }, config: inNetwork(network) }).get("Deployment");
+      return metadataOf(deployment)["labels"]?.["topology.istio.io/network"];
+    };
+    const own = { labels: { "topology.istio.io/network": "own" } };
+    assert.deepEqual([networkOf("east"), networkOf(""), networkOf("east", own)], ["east", undefined, "own"]);
   });
 
   it("is a waypoint for its class, which no ztunnel redirects and callers find nearby", () => {

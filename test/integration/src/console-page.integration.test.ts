@@ -171,7 +171,7 @@ function connectProxy(xdsPort: number, name: string): AsyncDisposable {
   };
 }
 
-describe("the console's page", { skip: skipWithoutChromium, timeout: 600_000 }, () => {
+describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, () => {
   const owned = new AsyncDisposableStack();
   let started: {
     readonly plane: Launched;

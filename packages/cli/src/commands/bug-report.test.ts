@@ -36,16 +36,35 @@ describe("flotilla bug-report", () => {
     assert.match(again.err, /EEXIST/);
   });
 
-  it("is written without logs where there are none, and says so", async () => {
-    await using ca = await answerPages(() => ({ body: "page" }));
-    const out = join(directory, "without-logs.tar.gz");
-    const args = ["--url", `ca=${ca.url}`, "--work-dir", join(directory, "empty")];
-    const { code, err } = await recordRun(["bug-report", "--out", out, ...args]);
-    assert.equal(code, 0, err);
-    const files = await parseTarGzip(readFileSync(out));
-    const problems = files.find(({ name }) => name.endsWith("problems.txt"));
-    assert.match(problems?.text ?? "", /^logs: .*has no log of any service/m);
-  });
+  const withoutLogs = [
+    { name: "there are none", prepare: () => undefined, reason: /^logs: .*has no log of any service/m },
+    {
+      name: "they cannot be read",
+      prepare: (workDir: string) => {
+        mkdirSync(workDir);
+        writeFileSync(join(workDir, "logs"), "a file");
+      },
+      reason: /^logs: ENOTDIR/m,
+    },
+  ];
+  for (const [i, { name, prepare, reason }] of withoutLogs.entries())
+    it(`is written without logs where ${name}, with the reason`, async () => {
+      await using ca = await answerPages(() => ({ body: "page" }));
+      const [out, workDir] = [join(directory, `without-logs-${i}.tar.gz`), join(directory, `without-${i}`)];
+      prepare(workDir);
+      const { code, err } = await recordRun([
+        "bug-report",
+        "--out",
+        out,
+        "--url",
+        `ca=${ca.url}`,
+        "--work-dir",
+        workDir,
+      ]);
+      assert.equal(code, 0, err);
+      const files = await parseTarGzip(readFileSync(out));
+      assert.match(files.find((file) => file.name.endsWith("problems.txt"))?.text ?? "", reason);
+    });
 
   it("holds nothing that proves somebody's identity", () => {
     const key = "-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----";

@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import { hostFacts } from "../check/gather.ts";
 import { type Connection, requestAt, type ServiceAddress, serviceAddresses } from "../connection.ts";
-import { CliError } from "../errors.ts";
 import { type LogFile, logFilesIn } from "../logs/log-files.ts";
 import { packageVersion } from "../parse/program.ts";
 
@@ -35,13 +34,13 @@ export async function collectReport(connection: Connection): Promise<readonly Re
     return [];
   };
   const addresses = await attempt(() => serviceAddresses(connection));
-  if (addresses instanceof CliError) note("services", addresses);
+  if (addresses instanceof Error) note("services", addresses);
   const pages = await Promise.all(
-    addresses instanceof CliError ? [] : addresses.flatMap((address) => pagesOf(address, connection, note)),
+    addresses instanceof Error ? [] : addresses.flatMap((address) => pagesOf(address, connection, note)),
   );
   const files = await attempt(() => logFilesIn(connection.workDir, []));
-  if (files instanceof CliError) note("logs", files);
-  const logs = await Promise.all(files instanceof CliError ? [] : files.map((file) => logOf(file, note)));
+  if (files instanceof Error) note("logs", files);
+  const logs = await Promise.all(files instanceof Error ? [] : files.map((file) => logOf(file, note)));
   return [
     { name: "host.json", data: json(await hostOf(connection.workDir)) },
     ...pages.flat(),
@@ -95,12 +94,12 @@ async function hostOf(workDir: string): Promise<unknown> {
   };
 }
 
-async function attempt<T>(action: () => T | Promise<T>): Promise<T | CliError> {
+/** An error of any kind is a line of the report: a directory without the right to read it is one of the host. */
+async function attempt<T>(action: () => T | Promise<T>): Promise<T | Error> {
   try {
     return await action();
   } catch (error) {
-    if (error instanceof CliError) return error;
-    throw error;
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 

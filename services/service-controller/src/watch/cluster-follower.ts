@@ -130,7 +130,8 @@ export class ClusterFollower implements AsyncDisposable {
     else if (this.#catchingUp === undefined)
       this.#catchingUp = setTimeout(() => {
         this.#catchingUp = undefined;
-        const ready = this.#next.findLast(({ isComplete }) => isComplete);
+        // One that is cut off cannot catch up, and would bring an older state back: it is offered again once it reads on.
+        const ready = this.#next.findLast(({ isComplete, failures }) => isComplete && failures.size === 0);
         if (ready !== undefined) this.#takeOver(ready);
       }, catchUpMs);
   }

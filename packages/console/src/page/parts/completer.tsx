@@ -11,6 +11,8 @@ import "../styles/completions.css";
 
 interface CompleterProps {
   readonly area: HTMLTextAreaElement;
+  /** Text was typed while this was being loaded: suggestions for it are due. */
+  readonly isEdited: boolean;
   readonly onEdit: (text: string) => void;
 }
 
@@ -23,7 +25,7 @@ const listId = "completions";
 const optionId = (at: number): string => `completion-${at}`;
 
 /** Listens to a field, and shows the list below its caret. */
-export function Completer({ area, onEdit }: CompleterProps): VNode | null {
+export function Completer({ area, isEdited, onEdit }: CompleterProps): VNode | null {
   const [open, setOpen] = useState<Open | undefined>();
   const kinds = useMemo(() => createKindSource(fetchJson), []);
   const shown = useRef<Open | undefined>(undefined);
@@ -49,6 +51,9 @@ export function Completer({ area, onEdit }: CompleterProps): VNode | null {
   };
   useEffect(() => listen(area, { shown: () => shown.current, show, suggest, accept }), [area, onEdit]);
   useLayoutEffect(() => describe(area, open), [area, open]);
+  useEffect(() => {
+    if (isEdited) void suggest();
+  }, []);
   if (open === undefined) return null;
   return <List area={area} open={open} onAccept={(item) => accept(open, item)} />;
 }

@@ -17,6 +17,7 @@ const fewestLines = 14;
 export function YamlField({ label, text, causes, onEdit }: YamlFieldProps): VNode {
   const field = useRef<HTMLTextAreaElement>(null);
   const [Completer, setCompleter] = useState<typeof import("./completer.tsx").Completer | undefined>();
+  const isEdited = useRef(false);
   const onFocus = async (): Promise<void> => {
     const loaded = await import("./completer.tsx");
     setCompleter(() => loaded.Completer);
@@ -49,11 +50,16 @@ export function YamlField({ label, text, causes, onEdit }: YamlFieldProps): VNod
           wrap="off"
           spellcheck={false}
           autocomplete="off"
-          onInput={({ currentTarget }) => onEdit(currentTarget.value)}
+          onInput={({ currentTarget }) => {
+            isEdited.current = true;
+            onEdit(currentTarget.value);
+          }}
           onKeyDown={onKeyDown}
           onFocus={() => void onFocus()}
         />
-        {Completer !== undefined && field.current !== null && <Completer area={field.current} onEdit={onEdit} />}
+        {Completer !== undefined && field.current !== null && (
+          <Completer area={field.current} isEdited={isEdited.current} onEdit={onEdit} />
+        )}
         {[...wrong].map(([line, some]) => (
           <span key={line} class="annotation" style={{ top: `calc(${line - 1} * var(--line-height) + 6px)` }}>
             {some.map(({ message }) => message).join("; ")}

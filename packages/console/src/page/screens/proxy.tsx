@@ -139,10 +139,14 @@ function Facts({ detail: { labels, metadata } }: { readonly detail: ProxyDetail 
   );
 }
 
-/** Read when the tab is opened, and again on demand: Envoy computes them for each question. */
+/** Envoy refreshes gauges such as its uptime at this interval. */
+const statsEveryMs = 5_000;
+
+/** Read while the tab is open; no event announces them. */
 function Stats({ proxy }: { readonly proxy: string }): VNode {
-  const request = listRequest(router.place.value, "name");
-  const shown = useAnswer("GET /api/v1/proxies/{proxy}/stats", { names: { proxy }, query: request, topics: [] });
+  const query = listRequest(router.place.value, "name");
+  const reading = { names: { proxy }, query, topics: [], everyMs: statsEveryMs };
+  const shown = useAnswer("GET /api/v1/proxies/{proxy}/stats", reading);
   return (
     <>
       <search class="toolbar">
@@ -158,7 +162,7 @@ function Stats({ proxy }: { readonly proxy: string }): VNode {
               caption="Statistics of the proxy's Envoy"
               rows={page.rows}
               keyOf={({ name }) => name}
-              sort={request.sort}
+              sort={query.sort}
               empty="No statistic matches the search."
               columns={[
                 { title: "Statistic", sort: "name", kind: "wide", cell: ({ name }) => <code>{name}</code> },

@@ -269,12 +269,14 @@ describe("requests that are no question", () => {
         .resume(),
     );
     // A handshake that was not finished in time ends its connection as well, but only after 10 s.
+    const startedMs = performance.now();
     const isOpen = () => silent.filter(({ closed }) => !closed).length;
     await until(() => isOpen() <= 1_024, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
     const left = isOpen();
+    const isBeforeTimeout = performance.now() - startedMs < 9_000;
     assert.equal((await post("/inject", review(pod(), podKind))).status, 200);
     for (const socket of silent) socket.destroy();
-    assert.ok(left > 1_000, `${left} were left`);
+    assert.ok(!isBeforeTimeout || left > 1_000, `${left} were left`);
   });
 
   it("reports what is wrong with a review", async () => {

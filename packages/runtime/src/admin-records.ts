@@ -4,6 +4,7 @@
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { RuntimeError } from "./errors.ts";
 
 export interface AdminRecord {
   readonly workDir: string;
@@ -16,10 +17,10 @@ function recordFile({ workDir, proxy }: AdminRecord): string | undefined {
   return /^[\w-][\w.-]{0,506}$/.test(proxy) ? join(workDir, "admin-addresses", proxy) : undefined;
 }
 
-/** Until it is disposed of. @param address `host:port` */
+/** Until it is disposed of. @param address `host:port` @throws RuntimeError SETTINGS_INVALID for a name that is none of a proxy */
 export async function recordAdminAddress(record: AdminRecord, address: string): Promise<AsyncDisposable> {
   const file = recordFile(record);
-  if (file === undefined) throw new RangeError(`${record.proxy} is no name of a proxy`);
+  if (file === undefined) throw new RuntimeError("SETTINGS_INVALID", `${record.proxy} is no name of a proxy`);
   await mkdir(join(record.workDir, "admin-addresses"), { recursive: true, mode: 0o700 });
   await writeFile(file, `${address}\n`, { mode: 0o600 });
   return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };

@@ -262,21 +262,26 @@ describe("requests that are no question", () => {
     }
   });
 
-  it("keeps 1,024 silent connections of one address, and answers beside them", async () => {
-    const silent = Array.from({ length: 1_100 }, () =>
-      connect(ports.https, "127.0.0.1")
-        .on("error", () => undefined)
-        .resume(),
-    );
-    // A handshake that was not finished in time ends its connection as well, but only after 10 s.
-    const startedMs = performance.now();
-    const isOpen = () => silent.filter(({ closed }) => !closed).length;
-    await until(() => isOpen() <= 1_024, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
-    const left = isOpen();
-    const isBeforeTimeout = performance.now() - startedMs < 9_000;
-    assert.equal((await post("/inject", review(pod(), podKind))).status, 200);
-    for (const socket of silent) socket.destroy();
-    assert.ok(!isBeforeTimeout || left > 1_000, `${left} were left`);
+  it("keeps 1,024 silent connections of one address, and answers beside them", { timeout: 110_000 }, async () => {
+    const hold = async () => {
+      const silent = Array.from({ length: 1_100 }, () =>
+        connect(ports.https, "127.0.0.1")
+          .on("error", () => undefined)
+          .resume(),
+      );
+      const startedMs = performance.now();
+      const isOpen = () => silent.filter(({ closed }) => !closed).length;
+      await until(() => isOpen() <= 1_024, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
+      const left = isOpen();
+      const tookMs = performance.now() - startedMs;
+      assert.equal((await post("/inject", review(pod(), podKind))).status, 200);
+      for (const socket of silent) socket.destroy();
+      return { left, tookMs };
+    };
+    // After 10 s a handshake that was not finished ends its connection as well: a machine that is as slow as that shows nothing of the bound.
+    let held = await hold();
+    for (let again = 0; again < 2 && held.tookMs > 9_000; again++) held = await hold();
+    assert.ok(held.left > 1_000, `${held.left} were left after ${held.tookMs} ms`);
   });
 
   it("reports what is wrong with a review", async () => {

@@ -53,6 +53,19 @@ describe("groups of a registry", () => {
     assert.equal(state.hasEnded, true);
   });
 
+  it("of pods alone do not go on waiting for the gap when something else comes", { timeout: 20_000 }, async () => {
+    const { gathered, stop, groups, next } = setUp({ podGapMs: 600_000, nowMs: () => 1_000 });
+    gathered.emit(pod("a"));
+    assert.deepEqual(await next(), [1, []]);
+    gathered.emit(pod("b"));
+    const waiting = next();
+    await new Promise((resolve) => setImmediate(resolve));
+    gathered.emit({ ...pod("s"), key: { kind: "EndpointSlice", namespace: "n", name: "s" } } as RegistryInput);
+    assert.deepEqual(await waiting, [2, []]);
+    stop.abort();
+    assert.equal((await groups.next()).done, true);
+  });
+
   it("of pods alone follow each other with a gap, and what endpoints are made of ends the wait", async () => {
     let now = 1_000;
     const { gathered, stop, groups, next } = setUp({ podGapMs: 30, nowMs: () => now });

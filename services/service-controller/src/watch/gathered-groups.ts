@@ -4,7 +4,7 @@
  */
 import { objectKey } from "@flotilla/model";
 import { consulKeyText, type RegistryInput } from "@flotilla/registry";
-import { delay, Wakeup } from "@flotilla/runtime";
+import { Wakeup } from "@flotilla/runtime";
 import { PendingChanges } from "@flotilla/sources";
 import type { InputGroup } from "./input-source.ts";
 
@@ -73,7 +73,7 @@ export class GatheredGroups {
         const stays = [...unread, ...old()];
         const isDue = reported === undefined ? left <= 0 : !this.#pending.isEmpty || stays.length !== reported.length;
         const gapMs = this.#hasOnlyPods && stays.length === reported?.length ? leftAtMs + podGapMs - nowMs() : 0;
-        if (isDue && gapMs > 0) await delay(Math.min(gapMs, podGapMs), running);
+        if (isDue && gapMs > 0) await this.#wakeup.wait(running, Math.min(gapMs, podGapMs));
         else if (isDue) {
           if (reported === undefined && unread.length > 0) onLate(unread);
           reported = stays;

@@ -6,6 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { proxyGroupId } from "@flotilla/dataplane";
+import { findServer } from "@flotilla/servers";
 
 /** The workload's own address: connections to it are redirected to the proxy's port for incoming ones. */
 export const workloadAddress = "10.0.0.1";
@@ -21,8 +22,11 @@ export function whyNoNamespace(): string | undefined {
 }
 
 /** Runs a script in a namespace of its own and resolves to what it printed. @throws when it fails, with its output. */
-export function runInNamespace(script: string, args: readonly string[]): Promise<string> {
-  const child = spawn("unshare", ["--net", process.execPath, script, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+export async function runInNamespace(script: string, args: readonly string[]): Promise<string> {
+  // Nothing can be fetched from within.
+  const env = { ...process.env, ENVOY_BIN: await findServer("envoy", { env: process.env }) };
+  const command = ["--net", process.execPath, script, ...args];
+  const child = spawn("unshare", command, { env, stdio: ["ignore", "pipe", "pipe"] });
   const [output, errors]: [Buffer[], Buffer[]] = [[], []];
   child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));

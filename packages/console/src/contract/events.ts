@@ -50,7 +50,7 @@ export interface RejectionsEvent {
   readonly cleared: readonly ObjectName[];
 }
 
-/** Replicas came or went, or their readiness changed. */
+/** Replicas came, went or started anew, or their readiness changed. */
 export interface ServicesEvent {
   /** Those that changed. */
   readonly services: readonly ServiceEventState[];

@@ -33,7 +33,7 @@ export class ReplicaWatch {
     return this.#replicas;
   }
 
-  /** Called with those whose state is another one; gives a function that ends it. */
+  /** Called with those whose state is another one and those that started anew since; gives a function that ends it. */
   onChange(listener: (changed: readonly WatchedReplica[]) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -48,9 +48,9 @@ export class ReplicaWatch {
   }
 
   async look(): Promise<void> {
-    const before = new Map(this.#replicas.map((one) => [keyOf(one), one.state]));
+    const before = new Map(this.#replicas.map((one) => [keyOf(one), one]));
     this.#replicas = (await Promise.all(watchedServices.map((service) => this.#statesOf(service)))).flat();
-    const changed = this.#replicas.filter((one) => before.get(keyOf(one)) !== one.state);
+    const changed = this.#replicas.filter((one) => isAnother(before.get(keyOf(one)), one));
     if (changed.length > 0) for (const listener of this.#listeners) listener(changed);
   }
 
@@ -61,13 +61,15 @@ export class ReplicaWatch {
 
   async #stateOf(service: ServiceName, address: Address): Promise<WatchedReplica> {
     const known = { service, replica: address.name, address };
-    const ready = await this.#services.at<ReadyPage>(service, address, { path: "/ready" });
+    // The version is asked each time: a process that is replaced between two looks may be of another one.
+    const [ready, { version, startedAt }] = await Promise.all([
+      this.#services.at<ReadyPage>(service, address, { path: "/ready" }),
+      this.#versionOf(service, address),
+    ]);
     // Of a service that is not ready, the status is 503 and the page its message.
     const page = ready.isAnswered ? ready.value : pageIn(ready.away.message);
     if (!ready.isAnswered && ready.status === undefined) return { ...known, state: "away", detail: ready.away.message };
     const detail = (page.conditions ?? []).map(({ name, detail: of }) => `${name}: ${of}`).join(", ");
-    const before = this.#replicas.find((one) => keyOf(one) === keyOf(known) && one.state !== "away");
-    const { version, startedAt } = before ?? (await this.#versionOf(service, address));
     return {
       ...{ ...known, state: page.ready === true ? "ready" : "not-ready", detail },
       ...(version !== undefined && { version }),
@@ -79,6 +81,10 @@ export class ReplicaWatch {
     const answer = await this.#services.at<VersionPage>(service, address, { path: "/version" });
     return answer.isAnswered ? answer.value : {};
   }
+}
+
+function isAnother(before: WatchedReplica | undefined, now: WatchedReplica): boolean {
+  return before?.state !== now.state || (now.state !== "away" && before.startedAt !== now.startedAt);
 }
 
 function keyOf({ service, replica }: Pick<WatchedReplica, "service" | "replica">): string {

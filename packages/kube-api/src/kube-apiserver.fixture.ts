@@ -21,7 +21,7 @@ export interface RunningApiserver extends AsyncDisposable {
   stop(): Promise<void>;
   /** Starts it again on the same port, and resolves when it answers. */
   start(): Promise<void>;
-  /** Writes of clients other than the API server itself, from the beginning on. */
+  /** Writes of clients other than the API server itself, from the beginning on: all that have been answered. */
   writes(): Promise<readonly AuditedWrite[]>;
   /** Of the API server, and of its etcd. */
   pids(): readonly number[];
@@ -101,7 +101,16 @@ export async function startKubeApiserver(
         running = run();
         return answers();
       },
-      writes: async () => writesIn(await readFile(file("audit.log"), "utf8")),
+      writes: async () => {
+        // The log may come after an answer: what was answered before is in it once it has this one.
+        const mark = `mark-${randomUUID()}`;
+        await api.delete(`/api/v1/namespaces/default/configmaps/${mark}`);
+        const log = () => readFile(file("audit.log"), "utf8");
+        const text = await until(async () => [await log()].find((one) => one.includes(mark)), {
+          ...{ withinMs: 60_000, what: "the audit log", everyMs: 5 },
+        });
+        return writesIn(text.slice(0, text.lastIndexOf("\n"))).filter(({ name }) => !name.startsWith("mark-"));
+      },
       pids: () => [running.pid ?? 0, store.pid ?? 0],
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };

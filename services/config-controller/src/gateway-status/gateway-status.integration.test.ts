@@ -82,11 +82,11 @@ describe("the status of Gateways and routes", { skip: server === undefined && wh
         return status?.listeners?.[0]?.attachedRoutes === routes;
       };
       await until(attached, soon("all routes are counted"));
-      const last = `${home}/httproutes/${names.at(-1)}`;
-      await until(
-        async () => (await api.get<Stored>(last))?.status?.parents?.length === 1,
-        soon("the last has a status"),
-      );
+      for (const name of names)
+        await until(
+          async () => (await api.get<Stored>(`${home}/httproutes/${name}`))?.status?.parents?.length === 1,
+          soon(`${name} has a status`),
+        );
     } finally {
       stop.abort();
       await running;

@@ -136,7 +136,15 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
     for (const name of ["existing-istio", "foreign-another", "canary-istio", "newer-istio"])
       assert.equal(await deployment(name), undefined, name);
 
-    const before = (await server.writes()).length;
+    // Objects of one Gateway are written one after the other: the Service that was seen need not be the last.
+    let before = -1;
+    const isQuiet = async () => {
+      const count = (await server.writes()).length;
+      const wasSame = count === before;
+      before = count;
+      return wasSame;
+    };
+    await until(isQuiet, { withinMs: 60_000, what: "no more writes", everyMs: 300 });
     await api.create(gateways, gateway("later"));
     await eventually("a later Gateway is deployed", async () => (await ports("later-istio")) === "15021,80");
     const writes = (await server.writes()).slice(before).filter(({ namespace }) => namespace === "default");

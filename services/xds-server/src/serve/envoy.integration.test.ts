@@ -5,14 +5,13 @@
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type Envoy, envoyBootstrap, startEchoServer, startEnvoy } from "@flotilla/dataplane";
 import { shortName, typeUrl as types } from "@flotilla/proto";
 import { until } from "@flotilla/runtime";
-import { findServer } from "@flotilla/servers";
+import { findServer, freePort } from "@flotilla/servers";
 import type { Form } from "@flotilla/xds";
 import type { StreamObserver } from "./stream-record.ts";
 import { cluster, endpoints, listener, route, secret } from "./testing/envoy-resources.ts";
@@ -20,14 +19,6 @@ import { certificatePem, keyPem } from "./testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
 const soon = (what: string) => ({ withinMs: 60_000, what });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function versionBehind(port: number): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } });

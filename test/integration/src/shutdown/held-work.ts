@@ -1,5 +1,6 @@
 /** Requests that are half sent when a service is asked to stop: it has begun to work on them, and they are finished later. */
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { get, request } from "node:https";
@@ -86,7 +87,7 @@ interface Halved {
   readonly token?: string;
 }
 
-/** A POST whose head and half of whose body have arrived. */
+/** A POST that the service has begun to read: it asked for the body, of which half is sent. */
 async function half(url: string, { ca, body, token }: Halved): Promise<HeldWork> {
   const { promise: answered, resolve, reject } = Promise.withResolvers<string>();
   const sent = request(url, {
@@ -96,6 +97,7 @@ async function half(url: string, { ca, body, token }: Halved): Promise<HeldWork>
     headers: {
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body),
+      expect: "100-continue",
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     },
   });
@@ -106,6 +108,8 @@ async function half(url: string, { ca, body, token }: Halved): Promise<HeldWork>
   });
   // Awaited when it is finished; failing before that is no unhandled rejection.
   answered.catch(() => undefined);
+  sent.flushHeaders();
+  await Promise.race([once(sent, "continue"), answered]);
   const middle = body.length >> 1;
   await new Promise<void>((done) => void sent.write(body.slice(0, middle), () => done()));
   return {
@@ -148,6 +152,8 @@ async function holdCertificate({ layout }: ControlPlane): Promise<HeldWork> {
     session.close();
   });
   await new Promise<void>((done) => void stream.write(frame.subarray(0, 10), () => done()));
+  // It is answered behind all that was sent before.
+  await new Promise<void>((done, failed) => void session.ping((error) => (error === null ? done() : failed(error))));
   return {
     finish: () => {
       stream.end(frame.subarray(10));

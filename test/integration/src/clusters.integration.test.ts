@@ -100,7 +100,7 @@ describe("several clusters", { skip: own === undefined && whyNoApiserver }, () =
 
     await deleteRemoteSecret(home.api, "east");
     await proxyHas("10.1.0.2");
-    assert.equal(await status(), undefined);
+    await until(async () => (await status()) === undefined, { withinMs: 60_000, what: "the cluster to be forgotten" });
     assert.equal(await controller.metric("istiod_managed_clusters"), 1);
   });
 

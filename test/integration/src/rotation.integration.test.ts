@@ -159,8 +159,10 @@ describe("the root is replaced under load", () => {
     await batch.renewNow();
     await reach("idle", 60_000);
     assert.equal((await flotilla("status")).last?.outcome, "rotated");
-    // Certificates of before have ended, and the mesh lives on the new root alone.
-    await delay(3_000);
+    // The mesh lives on the new root alone, for as many requests as are counted below.
+    const before = answers.get("idle")?.good ?? 0;
+    const isUsed = () => (answers.get("idle")?.good ?? 0) > before + 150;
+    await until(isUsed, { withinMs: 60_000, what: "requests after the rotation", everyMs: 100 });
   });
 
   it("no request failed, and each had a handshake of its own, in every phase", () => {

@@ -117,12 +117,15 @@ describe("the trace of a change", () => {
         ),
       { withinMs: 60_000, what: "the delivery of the changed route" },
     );
-    const isWhole = () => spans.some(({ traceId, name }) => traceId === delivered.traceId && name === "publish");
-    await until(isWhole, { withinMs: 30_000, what: "the span of config-controller" });
+    // Each service exports its spans in batches of its own.
+    const steps = ["apply", "debounce", "deliver", "publish"];
+    const hasEnded = (step: string) =>
+      spans.some(({ traceId, name }) => traceId === delivered.traceId && name === step);
+    await until(() => steps.every(hasEnded), { withinMs: 30_000, what: `the spans ${steps}` });
     const trace = spans.filter(({ traceId }) => traceId === delivered.traceId);
     const root = trace.find(({ name }) => name === "publish") ?? assert.fail();
     assert.equal(root.service, "flotilla-config-controller");
-    assert.deepEqual([...new Set(trace.map(({ name }) => name))].sort(), ["apply", "debounce", "deliver", "publish"]);
+    assert.deepEqual([...new Set(trace.map(({ name }) => name))].sort(), steps);
     for (const span of trace) {
       assert.equal(span.parentSpanId, span === root ? undefined : root.spanId, span.name);
       assert.ok(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano), span.name);

@@ -1,5 +1,6 @@
 /** Sources that run side by side: their groups in the order in which they come, each with the name of its source. */
 import { BoundedQueue } from "./bounded-queue.ts";
+import { orAborted } from "./wait.ts";
 
 /** A source of groups with a name. */
 export interface GroupSource<Group> {
@@ -15,12 +16,22 @@ export interface NamedGroup<Group> {
   readonly complete: boolean;
 }
 
-/** A source waits while its last group is not taken. The failure of one source ends it all. */
+interface QueuedGroup<Group> {
+  readonly source: string;
+  readonly group: Group;
+  /** Called when the reader asks for the group after this one. */
+  readonly release: () => void;
+}
+
+/**
+ * A source is asked for its next group when the reader is done with the last one: what changes meanwhile comes as one group, where a queue
+ * of small ones would cost the reader a wait for each. The failure of one source ends it all.
+ */
 export async function* mergeGroups<Group>(
   sources: readonly GroupSource<Group>[],
   stop: AbortSignal,
 ): AsyncGenerator<NamedGroup<Group>, void, undefined> {
-  const queue = new BoundedQueue<{ readonly source: string; readonly group: Group }>(sources.length);
+  const queue = new BoundedQueue<QueuedGroup<Group>>(sources.length);
   const ended = new AbortController();
   const running = AbortSignal.any([stop, ended.signal]);
   const pumps = sources.map((source) => pump(source, queue, running));
@@ -28,9 +39,10 @@ export async function* mergeGroups<Group>(
   stop.addEventListener("abort", () => queue.close(), { once: true, signal: ended.signal });
   const waiting = new Set(sources.map(({ name }) => name));
   try {
-    for await (const { source, group } of queue) {
+    for await (const { source, group, release } of queue) {
       waiting.delete(source);
       yield { source, group, complete: waiting.size === 0 };
+      release();
     }
   } finally {
     ended.abort();
@@ -41,11 +53,15 @@ export async function* mergeGroups<Group>(
 
 async function pump<Group>(
   source: GroupSource<Group>,
-  queue: BoundedQueue<{ readonly source: string; readonly group: Group }>,
+  queue: BoundedQueue<QueuedGroup<Group>>,
   stop: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const group of source.groups(stop)) await queue.put({ source: source.name, group }, stop);
+    for await (const group of source.groups(stop)) {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      await queue.put({ source: source.name, group, release }, stop);
+      await orAborted(released, stop);
+    }
   } catch (cause) {
     // The reader of the queue gets it; after the end it has no effect any more.
     if (!stop.aborted) queue.close(cause);

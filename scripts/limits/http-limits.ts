@@ -36,6 +36,22 @@ export const httpLimits: readonly Limit[] = [
     ],
   },
   {
+    resource: "turns of the event loop that bodies take",
+    bounds: [
+      inFile("packages/http/src/body-pace.ts", "bytesPerTurn", "bytes of all bodies in a turn"),
+      inFile("packages/http/src/body-pace.ts", "resumedPerTurn", "waiting bodies are read on in a turn"),
+      inFile("packages/http/src/body-pace.ts", "droppedEveryMs", "ms between pieces that are dropped"),
+    ],
+    effect: "the next bodies wait for a later turn; new connections are accepted meanwhile",
+    tests: [
+      ["packages/http/src/body-pace.test.ts", "are read a little in each turn"],
+      [
+        "test/integration/src/floods-at-once.integration.test.ts",
+        "leave another workload its certificates, changes and reviews, and the processes their memory",
+      ],
+    ],
+  },
+  {
     resource: "a pod that is injected",
     bounds: [
       inFile(podShape, "maxContainers", "containers"),
@@ -71,6 +87,7 @@ export const httpLimits: readonly Limit[] = [
     ],
     effect: "431 for headers; 413 for bodies, and a caller that goes on is cut off",
     tests: [
+      ["packages/http/src/body-pace.test.ts", "that no handler reads are cut off where they do not end"],
       ["packages/runtime/src/page-server.test.ts", "take bodies of 4 MiB, and answer 413 to a larger one"],
       ["packages/http/src/http-server.test.ts", "cuts off a caller that sends on after its body was refused"],
       ["packages/http/src/http-server.test.ts", "answers 431 to headers of more than 16 KiB, and 200 to less"],

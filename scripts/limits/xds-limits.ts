@@ -27,19 +27,19 @@ export const xdsLimits: readonly Limit[] = [
     ],
   },
   {
-    resource: "silent connections on 15012 and 15013",
+    resource: "silent connections on 15012, 15013, 15017, 15028 and 15029",
     bounds: [
-      inFile("packages/auth/src/serving/grpc-tls.ts", "maxSilentPerAddress", "of an address"),
-      inFile("packages/auth/src/serving/grpc-tls.ts", "maxSilent", "in all"),
+      inFile("packages/http/src/paced-listener.ts", "maxSilentPerAddress", "of an address"),
+      inFile("packages/http/src/paced-listener.ts", "maxSilent", "in all"),
     ],
     effect: "the oldest silent one is closed for the next",
     tests: [
       [
-        "packages/auth/src/serving/paced-listener.test.ts",
+        "packages/http/src/paced-listener.test.ts",
         "closes the oldest silent one of an address for its next, and leaves other addresses alone",
       ],
       [
-        "packages/auth/src/serving/paced-listener.test.ts",
+        "packages/http/src/paced-listener.test.ts",
         "closes the oldest silent one of all for the next where too many are",
       ],
     ],
@@ -82,9 +82,9 @@ export const xdsLimits: readonly Limit[] = [
   },
   {
     resource: "bytes before a TLS handshake",
-    bounds: [inFile("packages/auth/src/serving/hello-wait.ts", "maxBytes", "bytes")],
+    bounds: [inFile("packages/http/src/hello-wait.ts", "maxBytes", "bytes")],
     effect: "a connection that begins with anything else is closed",
-    tests: [["packages/auth/src/serving/hello-wait.test.ts", "a record longer than any"]],
+    tests: [["packages/http/src/hello-wait.test.ts", "a record longer than any"]],
   },
   {
     resource: "one request over xDS",

@@ -1,9 +1,11 @@
 /** One server for all HTTP and HTTPS ports: limits, a certificate that is replaced while connections stay open, and a graceful end. */
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { Socket } from "node:net";
+import { BodyPace, followPace } from "./body-pace.ts";
 import { boundConnections, type ConnectionBounds } from "./connection-bound.ts";
 import { type BodyBounds, HeldBodies } from "./held-bodies.ts";
+import { defaultHandshakeLimits, paceHandshakes, peerOf } from "./paced-listener.ts";
+import { dropBody } from "./read-body.ts";
 import { serverTlsParameters, type TlsPolicy } from "./tls-parameters.ts";
 
 /** An answer that is complete. */
@@ -63,6 +65,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { tls, drainMs, bounds, bodies, onHandshakeFailure } = options;
   const held = bodies && new HeldBodies(bodies);
   const limits = { headersTimeout: headersMs, requestTimeout: requestMs, maxHeaderSize: maxHeaderBytes };
+  const pace = new BodyPace();
   // By peer, since a request over TLS has another socket than its connection.
   const busy = new Set<string>();
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -70,18 +73,29 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     busy.add(peer);
     response.once("close", () => busy.delete(peer));
     held?.follow(request, response);
+    followPace(request, pace);
+    response.prependOnceListener("finish", () => {
+      if (!request.complete && request.listenerCount("data") === 0) dropBody(request);
+    });
     void answer(options, request, response);
   };
   const secure =
     tls &&
     createTlsServer(
       {
-        ...{ ...limits, ...contextOf(tls), handshakeTimeout: handshakeMs },
+        ...{ ...limits, ...contextOf(tls), handshakeTimeout: handshakeMs, pauseOnConnect: true },
         ...{ requestCert: tls.asksClients === true, rejectUnauthorized: false },
       },
       listener,
     );
   secure?.on("tlsClientError", (error, socket) => onHandshakeFailure?.(error, socket.remoteAddress));
+  const closeWaiting =
+    secure &&
+    paceHandshakes(secure, {
+      ...defaultHandshakeLimits,
+      onDropped: (address, reason) =>
+        onHandshakeFailure?.(new Error(`closed before its handshake: ${reason}`), address),
+    });
   const server = secure ?? createPlainServer(limits, listener);
   if (bounds !== undefined) boundConnections(server, bounds, (socket) => busy.has(peerOf(socket)));
   return {
@@ -90,12 +104,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       if (secure === undefined) throw new Error("a server of plain HTTP has no certificate");
       secure.setSecureContext(contextOf(next));
     },
-    [Symbol.asyncDispose]: () => close(server, drainMs),
+    [Symbol.asyncDispose]: () => {
+      closeWaiting?.();
+      return close(server, drainMs);
+    },
   };
-}
-
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
 }
 
 /** Ends the response with a text of known length. */

@@ -8,6 +8,13 @@ export {
 } from "./http-server.ts";
 export { type HttpsAnswer, sendJson } from "./https-client.ts";
 export { type ListPage, type ListShape, listPage } from "./list-page.ts";
+export {
+  createPacedListener,
+  type DropReason,
+  defaultHandshakeLimits,
+  type HandshakeLimits,
+  peerOf,
+} from "./paced-listener.ts";
 export { readBody } from "./read-body.ts";
 export { type HttpHandler, type HttpMethod, type HttpReply, type HttpRequest, RouteTable } from "./routes.ts";
 export { type CompliancePolicy, serverTlsParameters, type TlsPolicy, tlsCipherSuites } from "./tls-parameters.ts";

@@ -1,9 +1,10 @@
 /** Bodies of HTTP requests, with a bound. */
 import type { IncomingMessage } from "node:http";
+import { paceOf } from "./body-pace.ts";
 import { heldBodiesOf } from "./held-bodies.ts";
 
 /** So much is dropped of a body that is too large; then it is read no more, and a caller that goes on is cut off. */
-const maxDroppedBytes = 256 * 1024 * 1024;
+const maxDroppedBytes = 64 * 1024 * 1024;
 /** Closing at once would reset the connection, which takes away an answer that the caller has not read yet. */
 const cutOffAfterMs = 5_000;
 
@@ -28,13 +29,13 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
   };
   held?.begin(request, () => refuse("busy"));
   if (Number(request.headers["content-length"]) > maxBytes) refuse("too large");
-  request.on("data", (chunk: Buffer) => {
+  takePieces(request, maxBytes + maxDroppedBytes, (chunk) => {
     size += chunk.byteLength;
-    if (size > maxBytes + maxDroppedBytes) return cutOff(request);
-    if (isRefused) return;
-    if (size > maxBytes) return refuse("too large");
+    if (!isRefused && size > maxBytes) refuse("too large");
+    if (isRefused) return false;
     chunks.push(chunk);
     held?.take(request, chunk.byteLength);
+    return true;
   });
   request.once("end", () => {
     held?.end(request);
@@ -43,6 +44,29 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
   request.once("error", reject);
   request.once("close", () => reject(new Error("the body ended too early")));
   return promise;
+}
+
+/** Drops a body that its handler left unread: once the answer is sent, Node would take it without a bound, as fast as it comes. */
+export function dropBody(request: IncomingMessage): void {
+  request.on("error", () => undefined);
+  takePieces(request, maxDroppedBytes, () => false);
+  // Marks it as read: Node takes only what no handler has begun to read.
+  request.read(0);
+}
+
+/** Every piece in its turn; a caller that sends more than `maxBytes` is cut off. @param take returns whether the piece is kept */
+function takePieces(request: IncomingMessage, maxBytes: number, take: (chunk: Buffer) => boolean): void {
+  const pace = paceOf(request);
+  let size = 0;
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (size > maxBytes) {
+      pace?.leave(request);
+      return cutOff(request);
+    }
+    if (take(chunk)) pace?.take(request, chunk.byteLength);
+    else pace?.drop(request);
+  });
 }
 
 function cutOff(request: IncomingMessage): void {

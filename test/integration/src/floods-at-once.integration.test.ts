@@ -21,6 +21,8 @@ import { type FloodedPlane, startFloodedPlane } from "./ports/flooded-plane.ts";
 
 /** Of PILOT_XDS_SEND_TIMEOUT, and the longest that an API server waits for a webhook. */
 const givesUpAfterMs = 30_000;
+/** An API server waits for 10 s by default; reviews beside bodies without end once took 13 s. */
+const reviewedWithinMs = 5_000;
 /** Rounds of the victim go on for this long, so that each flood has begun and been ended many times. */
 const floodedMs = 20_000;
 const leastRounds = 5;
@@ -138,7 +140,8 @@ describe("all floods at once", { timeout: 300_000 }, () => {
     }
     for (const [what, times] of Object.entries(taken)) {
       console.log(`      each ${what} after ${times.map(Math.round).join(", ")} ms`);
-      for (const ms of times) assert.ok(ms < givesUpAfterMs, `a ${what} took ${ms} ms`);
+      const withinMs = what === "review" ? reviewedWithinMs : givesUpAfterMs;
+      for (const ms of times) assert.ok(ms < withinMs, `a ${what} took ${ms} ms`);
     }
     assert.deepEqual(pids(), pidsBefore, "all processes go on");
     for (const [name, mib] of grownMib()) {

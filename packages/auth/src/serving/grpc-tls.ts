@@ -4,6 +4,7 @@
  */
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type PeerCertificate, type TLSSocket, type Server as TlsServer } from "node:tls";
+import { createPacedListener, defaultHandshakeLimits, type HandshakeLimits, peerOf } from "@flotilla/http";
 import {
   type Counter,
   type ListenOptions,
@@ -15,7 +16,6 @@ import {
 } from "@flotilla/runtime";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
-import { createPacedListener, type HandshakeLimits } from "./paced-listener.ts";
 
 /** The port, the gRPC server behind it, and the bounds of handshakes; `drainMs` is 2,000 unless given. */
 export interface GrpcTlsOptions extends ListenOptions {
@@ -43,20 +43,6 @@ const handshakeMs = 10_000;
 /** Drops are logged once in this time. */
 const quietMs = 10_000;
 
-/** Connections without a ClientHello, in all and of one address. */
-const maxSilent = 16_384;
-const maxSilentPerAddress = 4_096;
-/** A handshake costs about a millisecond and, while it is under way, about 50 kB: 3,200 of them that go no further cost 160 MB. */
-const defaultHandshakeLimits: HandshakeLimits = {
-  startsPerTurn: 4,
-  maxStarting: 32,
-  startingMs: 100,
-  helloMs: 10_000,
-  maxSilent,
-  maxSilentPerAddress,
-  maxWaiting: 20_000,
-};
-
 /** The counter for `GrpcTlsOptions.dropped`. */
 export function droppedConnections(metrics: Metrics): Counter<"reason"> {
   return metrics.counter({
@@ -76,7 +62,7 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   const tls = createTlsServer(
     options,
     (socket) => {
-      handshakes.get(nameOf(socket))?.();
+      handshakes.get(peerOf(socket))?.();
     },
     (socket) => injector.injectConnection(socket),
   );
@@ -85,12 +71,12 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
     ...defaultHandshakeLimits,
     ...limits,
     onConnection: (socket, finished) => {
-      const name = nameOf(socket);
+      const peer = peerOf(socket);
       sockets.add(socket);
-      handshakes.set(name, finished);
+      handshakes.set(peer, finished);
       socket.once("close", () => {
         sockets.delete(socket);
-        handshakes.delete(name);
+        handshakes.delete(peer);
       });
       tls.emit("connection", socket);
     },
@@ -160,10 +146,6 @@ function rememberCertificate(socket: TLSSocket): boolean {
   const shown = (raw === undefined ? {} : { raw }) as PeerCertificate;
   Object.assign(socket, { getPeerCertificate: () => shown });
   return raw !== undefined;
-}
-
-function nameOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
 }
 
 function contextOf({ keyPem, chainPem, rootsPem }: TlsMaterial, policy: TlsPolicy = {}) {

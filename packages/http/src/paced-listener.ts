@@ -4,6 +4,7 @@
  * open streams have their share of every turn.
  */
 import { createServer, type Server, type Socket } from "node:net";
+import type { Server as TlsServer } from "node:tls";
 import { addressOf, type HelloLimits, HelloWait, type SilentEnd } from "./hello-wait.ts";
 
 /** Bounds of TLS handshakes, in milliseconds and in connections. */
@@ -20,6 +21,20 @@ export interface HandshakeLimits extends HelloLimits {
 
 /** `overload`: too many wait to start. */
 export type DropReason = SilentEnd | "overload";
+
+/** Connections without a ClientHello, in all and of one address. */
+const maxSilent = 16_384;
+const maxSilentPerAddress = 4_096;
+/** A handshake costs about a millisecond and, while it is under way, about 50 kB: 3,200 of them that go no further cost 160 MB. */
+export const defaultHandshakeLimits: HandshakeLimits = {
+  startsPerTurn: 4,
+  maxStarting: 32,
+  startingMs: 100,
+  helloMs: 10_000,
+  maxSilent,
+  maxSilentPerAddress,
+  maxWaiting: 20_000,
+};
 
 /** Bounds and callbacks of `createPacedListener`. */
 export interface PacedListenerOptions extends HandshakeLimits {
@@ -39,16 +54,47 @@ export interface PacedListener {
  * Creates the listener; the caller binds `server`. Addresses take turns, so that one of them cannot hold up the others.
  */
 export function createPacedListener(options: PacedListenerOptions): PacedListener {
+  const { add, closeWaiting } = paceConnections(options);
+  return { server: createServer({ pauseOnConnect: true }, add), closeWaiting };
+}
+
+/**
+ * Paces the handshakes of a TLS server that accepts connections itself and was made with `pauseOnConnect`; the result closes those that have not
+ * started.
+ */
+export function paceHandshakes(server: TlsServer, options: Omit<PacedListenerOptions, "onConnection">): () => void {
+  const listeners = server.listeners("connection");
+  server.removeAllListeners("connection");
+  /** The TLS server does not distinguish which socket a connection came from; its two ends do. */
+  const handshakes = new Map<string, () => void>();
+  const onConnection = (socket: Socket, finished: () => void): void => {
+    const peer = peerOf(socket);
+    handshakes.set(peer, finished);
+    socket.once("close", () => handshakes.delete(peer));
+    for (const listener of listeners) listener.call(server, socket);
+  };
+  const { add, closeWaiting } = paceConnections({ ...options, onConnection });
+  server.on("connection", add);
+  server.on("secureConnection", (socket) => handshakes.get(peerOf(socket))?.());
+  return closeWaiting;
+}
+
+/** The remote address and port: unlike a socket, the same before and after TLS. */
+export function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function paceConnections(options: PacedListenerOptions) {
   const starts = new Starts(options);
   const silent = new HelloWait({ ...options, onHello: (socket) => starts.add(socket) });
-  const server = createServer({ pauseOnConnect: true }, (socket) => {
-    // A caller that gives up before its turn is no failure of ours.
-    socket.on("error", ignore);
-    silent.add(socket);
-  });
   return {
-    server,
-    closeWaiting: () => {
+    /** The socket is paused. */
+    add: (socket: Socket): void => {
+      // A caller that gives up before its turn is no failure of ours.
+      socket.on("error", ignore);
+      silent.add(socket);
+    },
+    closeWaiting: (): void => {
       silent[Symbol.dispose]();
       starts.closeWaiting();
     },

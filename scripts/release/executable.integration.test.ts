@@ -2,7 +2,17 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -41,6 +51,10 @@ describe("the single executable", { skip }, () => {
     { timeout: 300_000 },
   );
   after(() => rmSync(directory, { recursive: true, force: true }));
+
+  it("names no path of the machine that made it, on which its bytes would depend", () => {
+    assert.ok(!readFileSync(program).includes(projectRoot));
+  });
 
   it("shows its version, and unpacks itself once, for its user alone", () => {
     assert.match(flotilla("version").stdout, /^flotilla \d+\.\d+\.\d+ /);

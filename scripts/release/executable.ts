@@ -46,8 +46,11 @@ export function buildExecutable({ root, bundle, platform, out }: ExecutableOptio
     const { digest, packed } = packBundle(bundle);
     writeFileSync(join(directory, "bundle"), packed);
     writeFileSync(join(directory, "digest"), digest);
+    const main = "sea-main.cjs";
+    copyFileSync(join(root, "scripts/release", main), join(directory, main));
     const config = {
-      main: join(root, "scripts/release/sea-main.cjs"),
+      // Relative, as Node writes it into the executable: a clone at another path gives the same bytes.
+      main,
       output: join(directory, "blob"),
       disableExperimentalSEAWarning: true,
       // For the platform that builds only; the bundle is compiled where it runs.
@@ -56,7 +59,7 @@ export function buildExecutable({ root, bundle, platform, out }: ExecutableOptio
       assets: { bundle: join(directory, "bundle"), digest: join(directory, "digest") },
     };
     writeFileSync(join(directory, "sea.json"), JSON.stringify(config));
-    run(process.execPath, ["--experimental-sea-config", join(directory, "sea.json")], root);
+    run(process.execPath, ["--experimental-sea-config", "sea.json"], directory);
     copyFileSync(nodeOf(root, platform, directory), out);
     chmodSync(out, 0o755);
     const inject = [join(root, postject), resolve(out), "NODE_SEA_BLOB", config.output, "--sentinel-fuse", fuse];

@@ -18,10 +18,10 @@ export function authenticatedBus(bus: Bus, seal: Seal, nowMs: () => number): Bus
   const codes = new MessageCodes(seal, nowMs);
   return {
     publish: (messages) => bus.publish(messages.map((message) => codes.sign(message))),
-    lastValues: async (filter) => {
+    lastValues: async (filter, options) => {
       const verified: StoredMessage[] = [];
       const timeSlice = new TimeSlice();
-      for (const message of await bus.lastValues(filter)) {
+      for (const message of await bus.lastValues(filter, options)) {
         if (timeSlice.isDue) await timeSlice.yield();
         verified.push(codes.verified(message));
       }

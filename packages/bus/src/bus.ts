@@ -53,6 +53,12 @@ export interface FollowOptions {
   readonly mark?: string | undefined;
 }
 
+/** How stored messages are read. */
+export interface ReadOptions {
+  /** So slowly that messages that are published meanwhile do not wait for those that are read. */
+  readonly isPaced?: boolean;
+}
+
 /** A connection to the bus. Disposing of it closes the connection and ends all followers. */
 export interface Bus extends AsyncDisposable {
   /**
@@ -61,7 +67,7 @@ export interface Bus extends AsyncDisposable {
    */
   publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]>;
   /** The last value of every subject under `filter`, in order of sequence; waits for servers that are away. */
-  lastValues(filter: string): Promise<readonly StoredMessage[]>;
+  lastValues(filter: string, options?: ReadOptions): Promise<readonly StoredMessage[]>;
   /** Messages from a position on, in order of sequence and without end; survives reconnects. */
   follow(options: FollowOptions, stop: AbortSignal): AsyncIterable<BusItem>;
   /** Removes messages that are last values, for good; who follows from before the last of them gets a `reset`. */

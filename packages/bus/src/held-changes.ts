@@ -8,7 +8,7 @@ import { TimeSlice } from "@flotilla/runtime";
 import type { Bus, OutgoingMessage, StoredMessage } from "./bus.ts";
 import { marks, maxPlainBytes, type Prepared, publisherOf, stateOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
-import { type Digests, deleteOf, filters, RunningDigests, subjectOf, topicOf } from "./topics.ts";
+import { type Digests, deleteOf, filters, filtersOf, RunningDigests, subjectOf, topicOf } from "./topics.ts";
 
 interface Held {
   readonly fingerprint: string;
@@ -114,15 +114,17 @@ interface Reading {
   readonly bus: Pick<Bus, "lastValues" | "setAside">;
   readonly publisher: string;
   readonly seal: Seal | undefined;
+  /** Reads these topics alone, beside what is published; everything there is unless given. */
+  readonly only?: ReadonlySet<string>;
 }
 
-/** Reads what the stream holds of a publisher, with turns for others between; returns all that it holds. */
+/** Reads what the stream holds of a publisher, with turns for others between; returns all that was read. */
 export async function readPublished(
-  { bus, publisher, seal }: Reading,
+  { bus, publisher, seal, only }: Reading,
   topics: ReadonlySet<string>,
   onHeld: (subject: string, fingerprint: string) => void,
 ): Promise<readonly StoredMessage[]> {
-  const messages = await bus.lastValues(filters.everything);
+  const messages = only === undefined ? await bus.lastValues(filters.everything) : await readPaced(bus, only);
   const timeSlice = new TimeSlice();
   for (const message of messages) {
     if (publisherOf(message) !== publisher) continue;
@@ -135,6 +137,14 @@ export async function readPublished(
     else if (state.kind === "unreadable" && topics.has(topicOf(subject))) onHeld(subject, unreadable);
   }
   return messages;
+}
+
+/** One type of change after the other, each in order of sequence. */
+async function readPaced(bus: Reading["bus"], topics: ReadonlySet<string>): Promise<readonly StoredMessage[]> {
+  const found: StoredMessage[] = [];
+  for (const filter of filtersOf(topics))
+    for (const message of await bus.lastValues(filter, { isPaced: true })) found.push(message);
+  return found;
 }
 
 /** A change as it is published, except for the marks of its group. */

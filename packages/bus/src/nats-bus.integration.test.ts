@@ -69,6 +69,23 @@ describe("bus over NATS", () => {
     });
   });
 
+  it("is read at a slow pace where that is asked for, and takes messages meanwhile", async () => {
+    await using bus = await open();
+    const payload = new Uint8Array(8_192);
+    const messages = Array.from({ length: 1_300 }, (_, i) => ({ subject: `flotilla.v1.paced.${i}`, payload }));
+    await bus.publish(messages);
+    const startMs = performance.now();
+    const reading = bus.lastValues("flotilla.v1.paced.>", { isPaced: true });
+    await bus.publish([{ subject: "flotilla.v1.beside.a", payload }]);
+    const subjects = (await reading).map(({ subject }) => subject);
+    assert.deepEqual(
+      subjects,
+      messages.map(({ subject }) => subject),
+    );
+    // 8 of the 10.6 MB come at once, as the largest message may have that.
+    assert.ok(performance.now() - startMs > 800, `${performance.now() - startMs} ms`);
+  });
+
   it("has read everything when it says so, also to a reader that is busy for seconds meanwhile", async () => {
     await using bus = await open();
     const payload = text("x".repeat(2_000));

@@ -1,7 +1,7 @@
 /** The bus over NATS JetStream: one stream for the fleet, the last message of each subject kept. */
 import { delay, type Logger, orAborted } from "@flotilla/runtime";
 import type { JetStreamClient } from "nats";
-import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
+import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, ReadOptions, StoredMessage } from "./bus.ts";
 import { horizonSubject, type Mark, type MarkedPlace, markText, type ReadPlace, readMark, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
@@ -100,8 +100,9 @@ class NatsBus implements Bus {
     return this.#publishing.publish(messages);
   }
 
-  lastValues(filter: string): Promise<readonly StoredMessage[]> {
-    return retryUntilAborted(() => this.#readLastValues(filter), { what: "nats", log: this.#log }, this.#link.closed);
+  lastValues(filter: string, options: ReadOptions = {}): Promise<readonly StoredMessage[]> {
+    const read = () => this.#readLastValues(filter, options);
+    return retryUntilAborted(read, { what: "nats", log: this.#log }, this.#link.closed);
   }
 
   async *follow(options: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
@@ -206,7 +207,7 @@ class NatsBus implements Bus {
   }
 
   /** Goes on behind a gap rather than from the start: a line that loses some deliveries of every read would never let one end. */
-  async #readLastValues(filter: string): Promise<readonly StoredMessage[]> {
+  async #readLastValues(filter: string, options: ReadOptions): Promise<readonly StoredMessage[]> {
     await this.#link.whenBack();
     const { connection, manager, lost } = this.#link;
     const found = new Map<string, StoredMessage>();
@@ -215,7 +216,7 @@ class NatsBus implements Bus {
       // The stream keeps one message of each subject: those after a sequence are last values, too.
       const start = reached === 0 ? "last-per-subject" : reached;
       for await (const item of deliveries(
-        { connection, manager, stream: streamName, filters: [filter], start },
+        { connection, manager, stream: streamName, filters: [filter], start, ...options },
         lost,
       )) {
         if (item.kind === "message") {

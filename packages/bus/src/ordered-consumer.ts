@@ -18,13 +18,13 @@ import {
   nuid,
   type Subscription,
 } from "nats";
-import type { StoredMessage } from "./bus.ts";
+import type { ReadOptions, StoredMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import { lastSequence } from "./jetstream.ts";
 import { inboxPrefixOf } from "./nats-connection.ts";
 
 /** The stream, its subjects and where reading begins. */
-export interface ConsumerOptions {
+export interface ConsumerOptions extends ReadOptions {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
   readonly stream: string;
@@ -40,6 +40,11 @@ export type Delivery =
   /** There is nothing more at the moment. */
   | { readonly kind: "idle" };
 
+/**
+ * Of a paced consumer: 2 MB a second, after the server has sent as much at once as its largest message may have (`max_payload`). At full
+ * speed a publisher waits up to 50 ms for each answer meanwhile.
+ */
+const pacedBitsPerSecond = 16_000_000;
 /** How soon a consumer whose server died is missed: after four of them. */
 const heartbeatMs = 750;
 const missedHeartbeats = 3;
@@ -116,7 +121,7 @@ function atLeast(pending: number, place: Place): number {
   return isBehind(place) ? Math.max(pending, 1) : pending;
 }
 
-function configuration(inbox: string, { filters, start }: ConsumerOptions): Partial<ConsumerConfig> {
+function configuration(inbox: string, { filters, start, isPaced = false }: ConsumerOptions): Partial<ConsumerConfig> {
   const from =
     start === "last-per-subject"
       ? { deliver_policy: DeliverPolicy.LastPerSubject }
@@ -137,6 +142,7 @@ function configuration(inbox: string, { filters, start }: ConsumerOptions): Part
     num_replicas: 1,
     // The server stops sending until what was sent has been read: nothing piles up here.
     flow_control: true,
+    ...(isPaced ? { rate_limit_bps: pacedBitsPerSecond } : {}),
     idle_heartbeat: nanos(heartbeatMs),
     inactive_threshold: nanos(10_000),
   };

@@ -219,6 +219,26 @@ describe("publisher", () => {
     assert.equal(await publisher.attest(), 0);
   });
 
+  it("compares what it publishes itself, without reading what others publish", async () => {
+    const { bus, create } = setUp("publisher-attests-own");
+    const read: string[] = [];
+    const lastValues: Bus["lastValues"] = (filter, options) => {
+      read.push(`${filter.slice("flotilla.v1.".length)}${options?.isPaced === true ? " paced" : ""}`);
+      return bus.lastValues(filter, options);
+    };
+    const publisher = create({ bus: Object.create(bus, { lastValues: { value: lastValues } }) as Bus });
+    await publisher.synchronize([config("a", 1), endpoints("h")]);
+    read.length = 0;
+    assert.equal(await publisher.attest(), 0);
+    assert.deepEqual(read, ["config.VirtualService.> paced", "endpoints.> paced"]);
+    const gateway: Change = { type: "config", op: "delete", key: { kind: "Gateway", namespace: "shop", name: "g" } };
+    await publisher.publish([{ ...config("a", 1), key: gateway.key } as Change]);
+    await publisher.publish([gateway]);
+    read.length = 0;
+    assert.equal(await publisher.attest(), 0);
+    assert.deepEqual(read, ["config.> paced", "endpoints.> paced"], "also a kind of which nothing is left");
+  });
+
   it("publishes while the stream is compared, and takes nothing of that for lost", async () => {
     const { bus, create } = setUp("publisher-attests-beside");
     const readIt = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
 import { groupMessages, HeldChanges, type Packed, type Remembered, readPublished, whyRefused } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
-import { deleteOf, digestsOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
+import { deleteOf, digestsOf, encodeMarker, filters, keyText, subjectOf, syncSubject, topicOf } from "./topics.ts";
 
 /** Bus, name and seal of a publisher; two publishers never write the same key. */
 export interface PublisherOptions {
@@ -197,6 +197,7 @@ class KeyedPublisher implements Publisher {
     for (const { remembered } of packed) {
       this.#held.remember(remembered);
       this.#sentMeanwhile?.add(remembered.subject);
+      this.#topics.add(topicOf(remembered.subject));
     }
     this.#options.onPublished?.(
       packed.map(({ remembered }) => remembered.change),
@@ -234,11 +235,8 @@ class KeyedPublisher implements Publisher {
     const sent = new Set<string>();
     this.#sentMeanwhile = sent;
     const stored = new Map<string, string>();
-    const messages = await readPublished(
-      this.#options,
-      this.#topics,
-      (subject, fingerprint) => void stored.set(subject, fingerprint),
-    );
+    const onHeld = (subject: string, fingerprint: string) => void stored.set(subject, fingerprint);
+    const messages = await readPublished({ ...this.#options, only: this.#topics }, this.#topics, onHeld);
     await forgetDeletes(this.#options, messages);
     return this.#turns.take(async () => {
       this.#sentMeanwhile = undefined;

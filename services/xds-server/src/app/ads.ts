@@ -7,6 +7,7 @@ import type { ConnectedStreams } from "../serve/connected-streams.ts";
 import { defaultAdsLimits, defaultStreamLimits } from "../serve/stream-context.ts";
 import type { StreamMetrics } from "../serve/stream-metrics.ts";
 import type { Settings, XdsService } from "../settings.ts";
+import { ownConfigProblems } from "../snapshot/own-proxy-config.ts";
 import type { ChangeFlow } from "./change-flow.ts";
 import type { ServedMesh } from "./mesh.ts";
 import type { Observers } from "./observers.ts";
@@ -35,6 +36,7 @@ export function createAdsServer({ settings, log }: XdsService, parts: AdsParts):
     isReady: () => mesh.isComplete,
     noncePrefix: randomUUID().slice(0, 8),
     server: serverIdentifier(replica),
+    unreadable: ownConfigProblems,
     apiNamespace: () => (settings.apiAuth ? mesh.core.mesh.rootNamespace || settings.namespace : undefined),
     onMassDisconnect: releaseMemory,
   });

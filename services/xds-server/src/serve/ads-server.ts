@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import { createServer } from "node:net";
 import { type GrpcTlsOptions, serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
-import { metadataText } from "@flotilla/model";
+import { metadataText, type Proxy } from "@flotilla/model";
 import { aggregatedDiscoveryService } from "@flotilla/proto";
 import { GrpcError, grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
 import { type ListenOptions, listen } from "@flotilla/runtime";
@@ -42,6 +42,8 @@ export interface AdsOptions
   readonly onMassDisconnect?: () => void;
   /** The server's name: the identifier that clients show of their control plane. */
   readonly server?: string;
+  /** Of what the client states about itself, that which cannot be read and counts as not written. */
+  readonly unreadable?: (proxy: Proxy) => readonly { readonly field: string; readonly reason: string }[];
 }
 
 export interface AdsPort extends AsyncDisposable {
@@ -188,7 +190,17 @@ export class AdsServer implements AsyncDisposable {
     port.streams.add(stream);
     metrics.connected(version, 1);
     log.info("connected", { stream: id, form, peer: call.peer });
+    this.#reportUnreadable(id, client.proxy);
     return stream;
+  }
+
+  #reportUnreadable(stream: string, proxy: Proxy): void {
+    const { unreadable, metrics, log } = this.#options;
+    const problems = unreadable?.(proxy) ?? [];
+    if (problems.length === 0) return;
+    metrics.unreadableConfig();
+    const fields = problems.map(({ field, reason }) => `${field}: ${reason}`);
+    log.warn("fields of the proxy's own ProxyConfig cannot be read, they count as not set", { stream, fields });
   }
 
   #refuse(call: RawCall, error: unknown): void {

@@ -9,7 +9,7 @@ import {
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
-import { until } from "@flotilla/runtime";
+import { noopLogger, until } from "@flotilla/runtime";
 import type { Resource } from "@flotilla/xds";
 import { Client, type ClientDuplexStream, credentials } from "@grpc/grpc-js";
 import { maxOpenQuestions } from "./debug-answers.ts";
@@ -345,6 +345,20 @@ describe("bad clients", () => {
       everyMs: 20,
     });
     assert.equal(source.sessions, 1);
+  });
+
+  it("a client that states fields which cannot be read is served, reported and counted", async () => {
+    const lines: unknown[] = [];
+    const log = { ...noopLogger, warn: (message: string, fields?: object) => void lines.push([message, fields]) };
+    const unreadable = () => [{ field: "proxyHeaders.server", reason: "is no object" }];
+    await using server = await startTestServer({ options: { unreadable, log } });
+    server.source.put(types.cluster, [big("c", "0", 10)]);
+    let answers = 0;
+    using client = new RawClient(server).ask(types.cluster);
+    client.call.on("data", () => void answers++);
+    await until(() => answers === 1, soon("an answer"));
+    assert.match(JSON.stringify(lines), /own ProxyConfig cannot be read.*proxyHeaders\.server: is no object/);
+    assert.match(await server.metrics.text(), /flotilla_xds_unreadable_proxy_configs_total 1/);
   });
 
   it("resources that cannot be made hold up nothing else, and come when they can", async () => {

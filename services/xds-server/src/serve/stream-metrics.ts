@@ -22,6 +22,8 @@ export interface StreamMetrics extends DeliveryMetrics {
   handedOff(): void;
   refused(reason: RefusalReason): void;
   internalError(): void;
+  /** The client's own ProxyConfig has fields that count as not written. */
+  unreadableConfig(): void;
 }
 
 const refusalReasons = ["not_ready", "rate", "unauthenticated", "denied", "node", "request", "size", "limit"] as const;
@@ -81,6 +83,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     ...timeMetrics(metrics),
     ...lookMetrics(metrics),
     ...answerMetrics(metrics),
+    ...nodeMetrics(metrics),
     closedStuck: () => stuck.add(1),
     closedIdle: () => idle.add(1),
     handedOff: () => handedOff.add(1),
@@ -140,6 +143,15 @@ function lookMetrics(metrics: Metrics): Pick<StreamMetrics, "lookedAt"> {
       looks.add(1, { outcome });
     },
   };
+}
+
+/** Of what clients state about themselves. */
+function nodeMetrics(metrics: Metrics): Pick<StreamMetrics, "unreadableConfig"> {
+  const unreadable = metrics.counter({
+    name: "flotilla_xds_unreadable_proxy_configs_total",
+    help: "Streams of proxies whose own ProxyConfig has fields that cannot be read",
+  });
+  return { unreadableConfig: () => unreadable.add(1) };
 }
 
 /** Of what clients answer to messages. */

@@ -5,8 +5,9 @@ import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate } from "@flotilla/auth/serving";
 import { connectBus } from "@flotilla/bus";
 import { boundMessages } from "@flotilla/bus/testing";
-import { type ControlPlane, healthOf, paths } from "@flotilla/cli/testing";
+import { type ControlPlane, healthOf, paths, startChild } from "@flotilla/cli/testing";
 import { delay, noopLogger, until } from "@flotilla/runtime";
+import { freePorts } from "@flotilla/servers";
 import { admit, badRoute, podWithoutTemplate } from "./admission-calls.ts";
 import { route, startClient, type WatchedMesh } from "./watched-mesh.ts";
 
@@ -97,12 +98,9 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    name: "a proxy whose own ProxyConfig has headers of no known form",
+    name: "an xds-server with a module preloaded that breaks the durations of clusters",
     alerts: ["FlotillaResourcesCannotBeMade"],
-    cause: async ({ plane }) => {
-      const metadata = { PROXY_CONFIG: { proxyHeaders: { server: "none" } } };
-      return startClient(plane, { name: "odd", ip: "127.0.2.13", metadata }).running;
-    },
+    cause: startBrokenServer,
   },
   {
     name: "a bucket of reports that takes no message, as somebody bounded their size",
@@ -148,6 +146,38 @@ export const faults: readonly Fault[] = [
     cause: async ({ plane }) => pause(plane.services.find(({ name }) => name === "webhook")?.pid),
   },
 ];
+
+/** As agents of monitoring are preloaded: it patches what everybody relies on. Clusters have a duration of 15 s, and little else has. */
+const brokenPreload = `const whole = BigInt;
+globalThis.BigInt = Object.assign((value) => {
+  if (value === 15) throw new RangeError("broken by a preloaded module");
+  return whole(value);
+}, { asIntN: whole.asIntN, asUintN: whole.asUintN });
+`;
+
+/** One more xds-server, and a proxy that is connected to it: clusters of a defect that no input has. */
+async function startBrokenServer({ plane, prometheus }: WatchedMesh): Promise<AsyncDisposable> {
+  const owned = new AsyncDisposableStack();
+  const first = await freePorts(4);
+  const [xds, xdsTls, http, health] = [first, first + 1, first + 2, first + 3];
+  const replica = "xds-server-broken";
+  const preload = join(paths(plane.layout).logs, "preload.mjs");
+  writeFileSync(preload, brokenPreload);
+  const healthUrl = `http://127.0.0.1:${health}`;
+  const server = startChild({
+    ...{ name: "xds-server", healthUrl, logFile: join(paths(plane.layout).logs, `${replica}.log`) },
+    env: {
+      ...plane.environment("xds-server"),
+      ...{ XDS_PORT: `${xds}`, XDS_TLS_PORT: `${xdsTls}`, HTTP_PORT: `${http}`, HEALTH_PORT: `${health}` },
+      ...{ POD_NAME: replica, INTROSPECTION_PORT: "0" },
+      NODE_OPTIONS: `--import=${preload}`,
+    },
+  });
+  owned.defer(() => server.stop());
+  prometheus.watch({ address: `127.0.0.1:${health}`, labels: { pod: `flotilla-${replica}`, app: "istiod" } });
+  owned.use(startClient(xds, { name: "broken", ip: "127.0.2.13" }).running);
+  return owned;
+}
 
 /** Lua that cannot be compiled. */
 const brokenFilter = {

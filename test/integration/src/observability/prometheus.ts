@@ -27,6 +27,8 @@ export interface Prometheus extends AsyncDisposable {
   query(expression: string): Promise<readonly Sample[]>;
   /** Names of the alerts that fire now. */
   firing(): Promise<ReadonlySet<string>>;
+  /** Scrapes one more, from its next look at the file of targets on. */
+  watch(target: Target): void;
 }
 
 export interface Sample {
@@ -67,16 +69,20 @@ export async function startPrometheus({ directory, targets, rules }: PrometheusO
   mkdirSync(directory, { recursive: true });
   const file = (name: string) => join(directory, name);
   writeFileSync(file("rules.yaml"), rules);
+  const later: { readonly targets: readonly string[]; readonly labels: Target["labels"] }[] = [];
   writeFileSync(
     file("prometheus.yaml"),
     stringify({
       global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
       rule_files: ["rules.yaml"],
-      scrape_configs: targets.map(({ address, path = "/metrics", labels }, i) => ({
-        job_name: `target-${i}`,
-        metrics_path: path,
-        static_configs: [{ targets: [address], labels }],
-      })),
+      scrape_configs: [
+        ...targets.map(({ address, path = "/metrics", labels }, i) => ({
+          job_name: `target-${i}`,
+          metrics_path: path,
+          static_configs: [{ targets: [address], labels }],
+        })),
+        { job_name: "later", file_sd_configs: [{ files: [file("later.json")], refresh_interval: "1s" }] },
+      ],
     }),
   );
   const url = `http://127.0.0.1:${await freePort()}`;
@@ -101,6 +107,10 @@ export async function startPrometheus({ directory, targets, rules }: PrometheusO
     firing: async () => {
       const { alerts } = await get<{ readonly alerts: readonly Alert[] }>("alerts");
       return new Set(alerts.filter(({ state }) => state === "firing").map(({ labels }) => labels["alertname"] ?? ""));
+    },
+    watch: ({ address, labels }) => {
+      later.push({ targets: [address], labels });
+      writeFileSync(file("later.json"), JSON.stringify(later));
     },
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGKILL");

@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { allReady, type ControlPlane, startControlPlane, startProxy } from "@flotilla/cli/testing";
 import type { Envoy } from "@flotilla/dataplane";
 import { type RunningApiserver, startKubeApiserver } from "@flotilla/kube-api/testing";
-import type { JsonObject } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { until } from "@flotilla/runtime";
@@ -153,7 +152,7 @@ function envoyTarget({ adminUrl }: Envoy): Target {
 
 function startSlowProxy(plane: ControlPlane, owned: AsyncDisposableStack) {
   const holdMs = { value: 0 };
-  const { client, running } = startClient(plane, {
+  const { client, running } = startClient(plane.layout.ports.xds, {
     ...{ name: "slow", ip: "127.0.2.12" },
     holdAnswerMs: () => holdMs.value,
   });
@@ -164,17 +163,15 @@ function startSlowProxy(plane: ControlPlane, owned: AsyncDisposableStack) {
 interface ClientOptions {
   readonly name: string;
   readonly ip: string;
-  /** Beside that of every proxy. */
-  readonly metadata?: JsonObject;
   readonly holdAnswerMs?: () => number;
 }
 
 /** A sidecar of namespace shop that asks as an Envoy does, until it is disposed of. */
-export function startClient({ layout }: ControlPlane, { name, ip, metadata: more, holdAnswerMs }: ClientOptions) {
-  const metadata = { NAMESPACE: "shop", LABELS: { app: "web" }, INSTANCE_IPS: ip, CLUSTER_ID: "Kubernetes", ...more };
+export function startClient(xdsPort: number, { name, ip, holdAnswerMs }: ClientOptions) {
+  const metadata = { NAMESPACE: "shop", LABELS: { app: "web" }, INSTANCE_IPS: ip, CLUSTER_ID: "Kubernetes" };
   const client = new XdsClient({
     form: "delta",
-    transport: grpcTransport({ address: `127.0.0.1:${layout.ports.xds}` }),
+    transport: grpcTransport({ address: `127.0.0.1:${xdsPort}` }),
     node: create(NodeSchema, { id: `sidecar~${ip}~${name}.shop~shop.svc.cluster.local`, metadata }),
     backoffMs: () => 200,
     ...(holdAnswerMs !== undefined && { holdAnswerMs }),

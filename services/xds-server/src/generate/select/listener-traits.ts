@@ -1,11 +1,8 @@
 /** The fields that all listeners of a proxy have in common, decided once a view. */
 import { compareText, parseCidr, rangeBits } from "@flotilla/model";
-import { fromJson, type JsonValue } from "@flotilla/proto";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import {
-  type Tracing as ProxyTracing,
-  TracingSchema as ProxyTracingSchema,
-} from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import type { Tracing as ProxyTracing } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import { ownPart } from "../../snapshot/own-proxy-config.ts";
 import { keepsRouteSessions } from "../../snapshot/scope/routes-with-filters.ts";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { effectiveTracing, type TelemetryScope, telemetryScope } from "../../snapshot/scope/telemetry.ts";
@@ -171,10 +168,8 @@ function canonicalService({ proxy }: View): string {
 
 /** Of the ProxyConfig that the proxy was started with, else of the mesh's. */
 const proxyTracing = query<ProxyTracing | undefined>("proxy-tracing", ({ mesh, proxy }) => {
-  const own = proxy.proxyConfig("tracing");
-  if (own === undefined) return mesh.defaultConfig?.tracing;
-  if (typeof own.value !== "object" || own.value === null) return undefined;
-  return fromJson(ProxyTracingSchema, own.value as JsonValue, { ignoreUnknownFields: true });
+  const own = ownPart(proxy, "tracing");
+  return own === undefined ? mesh.defaultConfig?.tracing : own.value;
 });
 
 /** The setting applies where no object states a value; an invalid value counts as 1. */

@@ -30,6 +30,12 @@ describe("a log to a file", () => {
     ["has the default where the format is a list", "[1]", Encoding.JSON, json(defaultJsonFormat)],
     ["has the default where the format is null", "null", Encoding.JSON, json(defaultJsonFormat)],
     ["has the default where the format is no JSON", "%PROTOCOL%", Encoding.JSON, json(defaultJsonFormat)],
+    [
+      "has the default where the format is nested too deep for a message",
+      `${'{"a":'.repeat(1_000)}"%PROTOCOL%"${"}".repeat(1_000)}`,
+      Encoding.JSON,
+      json(defaultJsonFormat),
+    ],
   ];
   for (const [name, accessLogFormat, accessLogEncoding, want] of cases)
     it(name, () => assert.deepEqual(formatOf(fileLog({ accessLogFormat, accessLogEncoding }, "/dev/stdout")), want));

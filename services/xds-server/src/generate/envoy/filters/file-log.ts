@@ -41,11 +41,14 @@ function logOf(json: JsonObject): Log {
   return { name: "envoy.access_loggers.file", config: pack(FileAccessLogSchema, fromJson(FileAccessLogSchema, json)) };
 }
 
-/** Undefined for what is no JSON object. */
+/** Undefined for what is no JSON object, or nested too deep for a message (100 levels of those). */
 function jsonFormatOf(text: string): JsonObject | undefined {
   try {
     const format: unknown = JSON.parse(text);
-    return typeof format === "object" && format !== null && !Array.isArray(format) ? (format as JsonObject) : undefined;
+    if (typeof format !== "object" || format === null || Array.isArray(format)) return undefined;
+    const jsonFormat = format as JsonObject;
+    logOf({ logFormat: { jsonFormat } });
+    return jsonFormat;
   } catch {
     return undefined;
   }

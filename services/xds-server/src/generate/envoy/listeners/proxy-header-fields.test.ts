@@ -105,6 +105,27 @@ const ofHeaders: readonly FieldCase[] = [
     `${manager}.serverName`,
     "istio-envoy",
   ],
+  [
+    "the readable headers of its own ProxyConfig, where others are of no known form",
+    ownHeaders({ server: "none", requestId: { disabled: true } }),
+    inbound,
+    `${manager}.generateRequestId`,
+    "false",
+  ],
+  [
+    "the default in place of a header of no known form",
+    { ...headers({ server: { value: "mesh" } }), ...ownHeaders({ server: "none" }) },
+    inbound,
+    `${manager}.serverName`,
+    "istio-envoy",
+  ],
+  [
+    "no headers where those of its own ProxyConfig are no object",
+    { ...headers({ server: { value: "mesh" } }), metadata: { PROXY_CONFIG: { proxyHeaders: ["server"] } } },
+    inbound,
+    `${manager}.serverName`,
+    "istio-envoy",
+  ],
   ["how often it tried", {}, ["route", "80"], "virtualHosts.0.includeRequestAttemptCount", "true"],
   [
     "not how often it tried",

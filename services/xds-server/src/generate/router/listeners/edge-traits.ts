@@ -1,15 +1,13 @@
 /** The topology in front of a router (`gatewayTopology` of its ProxyConfig). */
-import { fromJson, type JsonValue } from "@flotilla/proto";
-import { ForwardClientCertDetails, type Topology, TopologySchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import { ForwardClientCertDetails, type Topology } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import { ownPart } from "../../../snapshot/own-proxy-config.ts";
 import { query } from "../../../snapshot/view.ts";
 import type { EdgeTraits } from "../../envoy/listeners/connection-manager.ts";
 
 /** The word of the proxy's own ProxyConfig; of the mesh's default for proxies that were started without one. */
 const topology = query<Topology | undefined>("gateway-topology", ({ mesh, proxy }) => {
-  const own = proxy.proxyConfig("gatewayTopology");
-  if (own === undefined) return mesh.defaultConfig?.gatewayTopology;
-  if (typeof own.value !== "object" || own.value === null) return undefined;
-  return fromJson(TopologySchema, own.value as JsonValue, { ignoreUnknownFields: true });
+  const own = ownPart(proxy, "gatewayTopology");
+  return own === undefined ? mesh.defaultConfig?.gatewayTopology : own.value;
 });
 
 export const edgeTraits = query<EdgeTraits>("edge-traits", (view) => {

@@ -14,6 +14,7 @@ import * as serviceController from "../services/service-controller/src/metrics.t
 import { declareClusterGauges } from "../services/service-controller/src/watch/cluster-status.ts";
 import { declareMetrics as declareWebhook } from "../services/webhook/src/metrics.ts";
 import { declareForwarded } from "../services/xds-server/src/app/ca-passthrough.ts";
+import { declareEnvoyFilterMetric } from "../services/xds-server/src/debug/envoy-filter-metric.ts";
 import { declareMeshMetrics } from "../services/xds-server/src/debug/mesh-metrics.ts";
 import { createIngestMetrics } from "../services/xds-server/src/ingest/ingest-metrics.ts";
 import { createPushMetrics } from "../services/xds-server/src/push/push-metrics.ts";
@@ -39,6 +40,7 @@ const ofService: Readonly<Record<string, readonly Declare[]>> = {
         ...{ inputs: none, findings: none, unselected: none, withoutServices: () => 0 },
         ...{ version: "", nowMs: Date.now },
       }),
+    (metrics) => declareEnvoyFilterMetric(metrics, { inputs: none, outcomes: () => undefined }),
     declareForwarded,
     droppedConnections,
   ],

@@ -10,8 +10,9 @@ import type { EncodedResource } from "../generate/encode/encoded.ts";
 import { type ResourceSetQueries, resourceSetQueries } from "../generate/encode/generator.ts";
 import { generators } from "../generate/index.ts";
 import { createGeneratorRegistry } from "../generate/registry.ts";
+import { envoyFilterStatus } from "../generate/select/patch-outcomes.ts";
 import { decodeSpec } from "../snapshot/config-specs.ts";
-import { type Features, featureNames } from "../snapshot/features.ts";
+import { defaultFeatures, type Features, featureNames } from "../snapshot/features.ts";
 import { rowIndexes } from "../snapshot/indexes/index.ts";
 import { defaultMesh } from "../snapshot/mesh.ts";
 import { proxyStanding } from "../snapshot/proxy-targets.ts";
@@ -113,7 +114,14 @@ export class Core {
 
   /** Conflicts and errors found in what is kept. */
   findings(): readonly Finding[] {
-    return this.#graph.findings();
+    return this.#graph.findings().filter(({ metric }) => metric !== envoyFilterStatus);
+  }
+
+  /** Outcomes of patches of EnvoyFilters in what is kept; undefined unless PILOT_ENVOY_FILTER_STATS is on. */
+  patchOutcomes(): readonly Finding[] | undefined {
+    const isOn = this.#graph.get(keys.feature("envoyFilterStats")) ?? defaultFeatures.envoyFilterStats;
+    if (!isOn) return undefined;
+    return this.#graph.findings().filter(({ metric }) => metric === envoyFilterStatus);
   }
 
   /** The inputs that one resource of a proxy was computed from. */

@@ -12,6 +12,7 @@ import type { DebugAnswers } from "../serve/debug-answers.ts";
 import type { StreamObserver } from "../serve/stream-record.ts";
 import { arrivalsPage } from "./arrivals-page.ts";
 import { ChangeLedger } from "./change-ledger.ts";
+import { declareEnvoyFilterMetric } from "./envoy-filter-metric.ts";
 import { explainPage } from "./explain.ts";
 import { fleetPage } from "./fleet-page.ts";
 import { createFleetStatus, type FleetStatus } from "./fleet-status.ts";
@@ -79,6 +80,7 @@ export function createDebug(options: DebugOptions): Debug {
   const withoutServices = () =>
     streams().filter(({ proxy }) => mayHaveServices(proxy) && core.subjectOf(proxy).targets.length === 0).length;
   const findings = () => core.findings();
+  declareEnvoyFilterMetric(metrics, { inputs, outcomes: () => core.patchOutcomes() });
   declareMeshMetrics(metrics, { inputs, findings, unselected, withoutServices, version, nowMs: Date.now });
   const pages = debugPages(
     { core, streams, fleet, disconnect: (id) => connected.disconnect(id), inputs, unselected },

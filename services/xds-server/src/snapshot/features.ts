@@ -132,6 +132,11 @@ const endpointFeatures = {
     default: true,
     sentence: "Clusters and endpoints carry metadata for telemetry.",
   }),
+  envoyFilterStats: flag({
+    env: "PILOT_ENVOY_FILTER_STATS",
+    default: false,
+    sentence: "pilot_envoy_filter_status shows which EnvoyFilters have an effect, by kind of patch.",
+  }),
   multiclusterHeadless: flag({
     env: "ENABLE_MULTICLUSTER_HEADLESS",
     default: true,

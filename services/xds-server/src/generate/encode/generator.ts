@@ -144,6 +144,7 @@ function generatorOf<Inputs extends object, ChangesOf extends object>(
   );
   const changedResource = (view: View, name: string, content: ChangedContent) => {
     for (const finding of content.findings) view.report(finding);
+    if (view.feature("envoyFilterStats")) for (const outcome of content.outcomes) view.report(outcome);
     return content.isRemoved ? undefined : resourceOf(content.name ?? name, content);
   };
   const pairs = new Pairs<Target, ChangesOf>();

@@ -12,6 +12,8 @@ export interface Changed<Resource> {
   /** Undefined where the resource is removed. */
   readonly message: Resource | undefined;
   readonly findings: readonly Finding[];
+  /** Changes that took effect, and those that could not be used. */
+  readonly outcomes: readonly Finding[];
 }
 
 export interface Changes<Resource> {
@@ -37,6 +39,7 @@ export interface ChangedContent extends Encoded {
   readonly name?: string;
   readonly isRemoved: boolean;
   readonly findings: readonly Finding[];
+  readonly outcomes: readonly Finding[];
 }
 
 /** A message with changes applied to a copy: built messages share parts with others. */
@@ -45,13 +48,14 @@ export function changedMessage<Of extends Message>(
   message: MessageShape<GenMessage<Of>>,
   changes: Changes<MessageShape<GenMessage<Of>>>,
 ): ChangedContent {
-  const { message: changed, findings } = changes.apply(decode(schema, encodedFields(schema, message)));
-  if (changed === undefined) return { ...encoded(new Uint8Array()), isRemoved: true, findings };
+  const { message: changed, findings, outcomes } = changes.apply(decode(schema, encodedFields(schema, message)));
+  if (changed === undefined) return { ...encoded(new Uint8Array()), isRemoved: true, findings, outcomes };
   const { name } = changed as { readonly name?: unknown };
   return {
     ...encodedMessage(schema, changed),
     ...(typeof name === "string" && { name }),
     isRemoved: false,
     findings,
+    outcomes,
   };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fromJson, type JsonValue, toJson } from "@flotilla/proto";
 import { ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
-import { aPatch } from "../../testing/patches.ts";
+import { aPatch, noteProblems } from "../../testing/patches.ts";
 import { addedClusters, clusterPatches, patchCluster } from "./clusters.ts";
 import { Context } from "./patch.ts";
 
@@ -14,7 +14,7 @@ function patched(cluster: object, ...patches: readonly (readonly [operation: str
   const reports: string[] = [];
   const read = aPatch(...patches.map(([operation, value]) => ({ applyTo: "CLUSTER", patch: { operation, value } })));
   const message = fromJson(ClusterSchema, cluster as JsonValue);
-  const result = patchCluster(message, read, ({ index }, reason) => reports.push(`${index}: ${reason}`));
+  const result = patchCluster(message, read, noteProblems(reports));
   return { json: result && toJson(ClusterSchema, result), reports };
 }
 

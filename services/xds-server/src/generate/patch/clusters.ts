@@ -5,7 +5,7 @@ import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluste
 import { TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { reasonOf } from "@flotilla/proto/patch-values";
 import { isMerge, mergeSocket, mergeValue } from "./merge.ts";
-import { ApplyTo, type Context, isInContext, Operation, type Patch, patchesTo, type ReportProblem } from "./patch.ts";
+import { ApplyTo, type Context, isInContext, type NoteOutcome, Operation, type Patch, patchesTo } from "./patch.ts";
 
 export interface PatchedCluster {
   readonly name: string;
@@ -44,13 +44,19 @@ export function matchesCluster({ match }: Patch, { name, hosts }: Omit<PatchedCl
 }
 
 /** @param patches those of `clusterPatches`; undefined when one of them removes the cluster */
-export function patchCluster(cluster: Cluster, patches: readonly Patch[], report: ReportProblem): Cluster | undefined {
-  if (patches.some(({ operation }) => operation === Operation.REMOVE)) return undefined;
+export function patchCluster(cluster: Cluster, patches: readonly Patch[], note: NoteOutcome): Cluster | undefined {
+  const removal = patches.find(({ operation }) => operation === Operation.REMOVE);
+  if (removal !== undefined) {
+    note(removal);
+    return undefined;
+  }
   return patchesTo(patches, ApplyTo.CLUSTER).reduce((patched, patch) => {
     try {
-      return mergeCluster(patched, patch);
+      const merged = mergeCluster(patched, patch);
+      note(patch);
+      return merged;
     } catch (error) {
-      report(patch, reasonOf(error));
+      note(patch, reasonOf(error));
       return patched;
     }
   }, cluster);

@@ -16,36 +16,41 @@ import { presentName } from "./filter-names.ts";
 import { httpFilterMatcher, networkFilterMatcher } from "./listener-match.ts";
 import { changeList } from "./lists.ts";
 import { isMerge, mergeAny } from "./merge.ts";
-import { ApplyTo, type Patch, patchesTo, type ReportProblem } from "./patch.ts";
+import { ApplyTo, type NoteOutcome, type Patch, patchesTo } from "./patch.ts";
 
 const connectionManager = "envoy.filters.network.http_connection_manager";
 
 /** @param patches those that are for the chain */
-export function patchFilters(chain: FilterChain, patches: readonly Patch[], report: ReportProblem): void {
+export function patchFilters(chain: FilterChain, patches: readonly Patch[], note: NoteOutcome): void {
   const ofNetwork = patchesTo(patches, ApplyTo.NETWORK_FILTER);
   const ofHttp = patchesTo(patches, ApplyTo.HTTP_FILTER);
   if (ofNetwork.length === 0 && ofHttp.length === 0) return;
-  chain.filters = changeFilters(FilterSchema, chain.filters, ofNetwork, networkFilterMatcher);
+  chain.filters = changeFilters(FilterSchema, chain.filters, ofNetwork, { matcher: networkFilterMatcher, note });
   for (const filter of chain.filters) {
-    mergeConfigs(filter, ofNetwork, networkFilterMatcher, report);
-    if (filter.name === connectionManager) patchHttpFilters(filter, ofHttp, report);
+    mergeConfigs(filter, ofNetwork, { matcher: networkFilterMatcher, note });
+    if (filter.name === connectionManager) patchHttpFilters(filter, ofHttp, note);
   }
 }
 
-type Matcher = (patch: Patch) => ((filter: { readonly name: string }) => boolean) | undefined;
+interface FilterWork {
+  readonly matcher: (patch: Patch) => ((filter: { readonly name: string }) => boolean) | undefined;
+  readonly note: NoteOutcome;
+}
 
 /** Operations that add, remove or move filters; merges come after all of these. */
 export function changeFilters<Item extends Message & { readonly name: string }>(
   schema: GenMessage<Item>,
   items: readonly Item[],
   patches: readonly Patch<Item>[],
-  matcher: Matcher,
+  { matcher, note }: FilterWork,
 ): Item[] {
   let changed = items;
   for (const patch of patches) {
     const { operation, value } = patch;
     const copy = () => clone(schema, value as never) as unknown as Item;
-    changed = changeList(changed, { operation, value: copy, isMeant: matcher(patch) });
+    const before = changed;
+    changed = changeList(before, { operation, value: copy, isMeant: matcher(patch) });
+    if (changed !== before) note(patch);
   }
   return [...changed];
 }
@@ -59,8 +64,7 @@ interface Configured {
 export function mergeConfigs<Item extends Message & Configured>(
   filter: Item,
   patches: readonly Patch<Item>[],
-  matcher: Matcher,
-  report: ReportProblem,
+  { matcher, note }: FilterWork,
 ): void {
   for (const patch of patches) {
     if (!isMerge(patch) || patch.value === undefined || matcher(patch)?.(filter) === false) continue;
@@ -69,8 +73,9 @@ export function mergeConfigs<Item extends Message & Configured>(
     try {
       if (other !== undefined) filter.configType = { case: "typedConfig", value: mergeAny(own, other) };
       filter.name = presentName(patch.value.name === "" ? filter.name : patch.value.name);
+      note(patch);
     } catch (error) {
-      report(patch, reasonOf(error));
+      note(patch, reasonOf(error));
     }
   }
 }
@@ -79,13 +84,14 @@ function typedConfig({ configType }: Configured): Any | undefined {
   return configType.case === "typedConfig" && "value" in configType ? configType.value : undefined;
 }
 
-function patchHttpFilters(filter: Filter, patches: readonly Patch<HttpFilter>[], report: ReportProblem): void {
+function patchHttpFilters(filter: Filter, patches: readonly Patch<HttpFilter>[], note: NoteOutcome): void {
   const meant = patches.filter((patch) => networkFilterMatcher(patch)?.(filter) !== false);
   const config = typedConfig(filter);
   if (meant.length === 0 || config === undefined) return;
   const manager = unpackAs(HttpConnectionManagerSchema, config);
   if (manager === undefined) return;
-  manager.httpFilters = changeFilters(HttpFilterSchema, manager.httpFilters, meant, httpFilterMatcher);
-  for (const one of manager.httpFilters) mergeConfigs(one, meant, httpFilterMatcher, report);
+  const work = { matcher: httpFilterMatcher, note };
+  manager.httpFilters = changeFilters(HttpFilterSchema, manager.httpFilters, meant, work);
+  for (const one of manager.httpFilters) mergeConfigs(one, meant, work);
   filter.configType = { case: "typedConfig", value: pack(HttpConnectionManagerSchema, manager) };
 }

@@ -5,7 +5,7 @@ import type { FilterChain } from "@flotilla/proto/envoy/config/listener/v3/liste
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { TlsInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb";
 import type { HttpConnectionManager } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import { aPatch, type PatchJson } from "../../testing/patches.ts";
+import { aPatch, noteProblems, type PatchJson } from "../../testing/patches.ts";
 import { patchListener } from "./listeners.ts";
 
 const type = (name: string) => `type.googleapis.com/envoy.extensions.${name}`;
@@ -60,7 +60,7 @@ function summary({ listenerFilters, filterChains, defaultFilterChain }: Listener
 function patched(patches: readonly PatchJson[], fields: object = {}) {
   const reports: string[] = [];
   const before = fromJson(ListenerSchema, { ...listener, ...fields } as unknown as JsonValue);
-  const after = patchListener(before, aPatch(...patches), ({ index }, reason) => reports.push(`${index}: ${reason}`));
+  const after = patchListener(before, aPatch(...patches), noteProblems(reports));
   return { after, reports, line: after && summary(after) };
 }
 

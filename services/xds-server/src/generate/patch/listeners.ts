@@ -10,7 +10,7 @@ import { reasonOf } from "@flotilla/proto/patch-values";
 import { changeFilters, mergeConfigs, patchFilters } from "./filters.ts";
 import { listenerFilterMatcher, matchesChain, matchesListener, mayMatchListener } from "./listener-match.ts";
 import { isMerge, mergeSocket, mergeValue } from "./merge.ts";
-import { ApplyTo, type Context, isInContext, Operation, type Patch, patchesTo, type ReportProblem } from "./patch.ts";
+import { ApplyTo, type Context, isInContext, type NoteOutcome, Operation, type Patch, patchesTo } from "./patch.ts";
 
 const kinds: ReadonlySet<ApplyTo> = new Set([
   ApplyTo.LISTENER,
@@ -46,73 +46,73 @@ export function addedListeners(patches: readonly Patch[], contexts: readonly Con
 }
 
 /** The listener itself is changed. Undefined when it is removed. */
-export function patchListener(
-  listener: Listener,
-  patches: readonly Patch[],
-  report: ReportProblem,
-): Listener | undefined {
+export function patchListener(listener: Listener, patches: readonly Patch[], note: NoteOutcome): Listener | undefined {
   let patched = listener;
   for (const patch of patchesTo(patches, ApplyTo.LISTENER)) {
     if (!matchesListener(patch, patched)) continue;
+    note(patch);
     if (patch.operation === Operation.REMOVE) return undefined;
     if (isMerge(patch)) patched = mergeValue(ListenerSchema, patched, patch);
   }
   const deeper = patches.filter((patch) => patch.applyTo !== ApplyTo.LISTENER && matchesListener(patch, patched));
-  patchListenerFilters(patched, deeper, report);
-  patchChains(patched, deeper, report);
+  patchListenerFilters(patched, deeper, note);
+  patchChains(patched, deeper, note);
   return patched;
 }
 
-function patchListenerFilters(listener: Listener, patches: readonly Patch[], report: ReportProblem): void {
+function patchListenerFilters(listener: Listener, patches: readonly Patch[], note: NoteOutcome): void {
   const ofFilters = patchesTo(patches, ApplyTo.LISTENER_FILTER);
   if (ofFilters.length === 0) return;
-  listener.listenerFilters = changeFilters(
-    ListenerFilterSchema,
-    listener.listenerFilters,
-    ofFilters,
-    listenerFilterMatcher,
-  );
+  const work = { matcher: listenerFilterMatcher, note };
+  listener.listenerFilters = changeFilters(ListenerFilterSchema, listener.listenerFilters, ofFilters, work);
   // Unlike filters of a chain, they are merged where a patch names them only, and keep their names. Source: istiod asked.
   const named = ofFilters.filter((patch) => listenerFilterMatcher(patch) !== undefined);
   for (const filter of listener.listenerFilters) {
     const { name } = filter;
-    mergeConfigs(filter, named, listenerFilterMatcher, report);
+    mergeConfigs(filter, named, work);
     filter.name = name;
   }
 }
 
-function patchChains(listener: Listener, patches: readonly Patch[], report: ReportProblem): void {
+function patchChains(listener: Listener, patches: readonly Patch[], note: NoteOutcome): void {
   const patched = (chain: FilterChain) =>
-    chain.filters.length === 0 ? chain : patchChain(listener, chain, { patches, report });
+    chain.filters.length === 0 ? chain : patchChain(listener, chain, { patches, note });
   const chains = listener.filterChains.flatMap((chain) => patched(chain) ?? []);
   listener.defaultFilterChain &&= patched(listener.defaultFilterChain);
-  for (const { operation, value } of patchesTo(patches, ApplyTo.FILTER_CHAIN))
-    if (operation === Operation.ADD && value !== undefined) chains.push(clone(FilterChainSchema, value));
+  for (const patch of patchesTo(patches, ApplyTo.FILTER_CHAIN)) {
+    if (patch.operation !== Operation.ADD || patch.value === undefined) continue;
+    chains.push(clone(FilterChainSchema, patch.value));
+    note(patch);
+  }
   // One without filters would close its connections. Source: istiod asked.
   listener.filterChains = chains.filter(({ filters }) => filters.length > 0);
 }
 
 interface Work {
   readonly patches: readonly Patch[];
-  readonly report: ReportProblem;
+  readonly note: NoteOutcome;
 }
 
-function patchChain(listener: Listener, chain: FilterChain, { patches, report }: Work): FilterChain | undefined {
+function patchChain(listener: Listener, chain: FilterChain, { patches, note }: Work): FilterChain | undefined {
   let patched = chain;
   for (const patch of patchesTo(patches, ApplyTo.FILTER_CHAIN)) {
     if (!matchesChain(patch, listener, patched)) continue;
-    if (patch.operation === Operation.REMOVE) return undefined;
+    if (patch.operation === Operation.REMOVE) {
+      note(patch);
+      return undefined;
+    }
     if (!isMerge(patch)) continue;
     try {
       patched = mergeChain(patched, patch);
+      note(patch);
     } catch (error) {
-      report(patch, reasonOf(error));
+      note(patch, reasonOf(error));
     }
   }
   patchFilters(
     patched,
     patches.filter((patch) => matchesChain(patch, listener, patched)),
-    report,
+    note,
   );
   return patched;
 }

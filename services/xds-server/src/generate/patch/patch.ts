@@ -61,7 +61,8 @@ export interface PatchProblem {
   readonly reason: string;
 }
 
-export type ReportProblem = (patch: Patch, reason: string) => void;
+/** Called for each patch that took effect on a resource, and with the reason for each that could not be used on it. */
+export type NoteOutcome = (patch: Patch, problem?: string) => void;
 
 /** Those that apply to one kind of thing, in order. */
 export function patchesTo<To extends keyof Values>(patches: readonly Patch[], to: To): readonly Patch<Values[To]>[] {

@@ -48,7 +48,7 @@ function hostsAfter(...patches: readonly PatchJson[]): readonly string[] {
     name: "80",
     virtualHosts: [host("a", "1", "2"), host("b", "1")],
   } as unknown as JsonValue);
-  const { virtualHosts } = patchRouteConfiguration(before, aPatch(...patches));
+  const { virtualHosts } = patchRouteConfiguration(before, aPatch(...patches), () => undefined);
   return virtualHosts.map(({ name, routes }) => `${name}:${routes.map((route) => route.name).join(",")}`);
 }
 
@@ -118,7 +118,10 @@ describe("patches of virtual hosts and routes", () => {
     );
     const before = JSON.stringify(patches.map(({ value }) => value));
     const whole = fromJson(RouteConfigurationSchema, { name: "80", virtualHosts: [host("a")] } as unknown as JsonValue);
-    toJson(RouteConfigurationSchema, patchRouteConfiguration(whole, patches));
+    toJson(
+      RouteConfigurationSchema,
+      patchRouteConfiguration(whole, patches, () => undefined),
+    );
     assert.equal(JSON.stringify(patches.map(({ value }) => value)), before);
   });
 });

@@ -18,9 +18,10 @@ import { addedExtensionConfigs } from "../patch/extension-configs.ts";
 import { patchInlineRoutes } from "../patch/inline-routes.ts";
 import { portOfListener } from "../patch/listener-match.ts";
 import { addedListeners, listenerPatches, patchListener } from "../patch/listeners.ts";
-import { Context, type Patch, type ReportProblem } from "../patch/patch.ts";
+import { Context, type NoteOutcome, type Patch } from "../patch/patch.ts";
 import { type PatchedRoutes, portsOfRoutes } from "../patch/route-match.ts";
 import { isRoutePatch, routePatches } from "../patch/routes.ts";
+import { Outcomes, reportOutcomes } from "./patch-outcomes.ts";
 import { contextsOf, findingOf, type PatchSet, patchesAt, patchSet, perSet, proxyPatches } from "./patches.ts";
 import { RouteChanges } from "./route-changes.ts";
 
@@ -74,9 +75,9 @@ export function listenerPatching(
 }
 
 const listenerChanges = perSet((set) =>
-  changesBy<Listener>(set, (listener, patches, report) => {
-    patchInlineRoutes(listener, patches.filter(isRoutePatch), Context.SIDECAR_INBOUND);
-    return patchListener(listener, patches, report);
+  changesBy<Listener>(set, (listener, patches, note) => {
+    patchInlineRoutes(listener, patches.filter(isRoutePatch), Context.SIDECAR_INBOUND, note);
+    return patchListener(listener, patches, note);
   }),
 );
 
@@ -121,15 +122,19 @@ const gatewayServerPorts = query<ReadonlyMap<number, readonly number[]>>(
 
 function changesBy<Resource extends { readonly name: string }>(
   { patches }: PatchSet,
-  patch: (message: Resource, patches: readonly Patch[], report: ReportProblem) => Resource | undefined,
+  patch: (message: Resource, patches: readonly Patch[], note: NoteOutcome) => Resource | undefined,
 ): Changes<Resource> {
   return {
     apply: (message) => {
+      const outcomes = new Outcomes();
       const findings: Finding[] = [];
       const { name } = message;
-      const report: ReportProblem = ({ object, index }, reason) =>
-        findings.push(findingOf({ object, index, path: "patch", reason }, name));
-      return { message: patch(message, patches, report), findings };
+      const note: NoteOutcome = (patch, reason) => {
+        outcomes.note(patch, reason);
+        const { object, index } = patch;
+        if (reason !== undefined) findings.push(findingOf({ object, index, path: "patch", reason }, name));
+      };
+      return { message: patch(message, patches, note), findings, outcomes: outcomes.list };
     },
   };
 }
@@ -146,12 +151,16 @@ function addedResources<Resource extends Message & { readonly name: string }>(
   );
   return query<ReadonlyMap<string, Encoded>>(label, (view) => {
     const added = new Map<string, Encoded>();
+    const outcomes = new Outcomes();
     for (const patch of patchesOf(view)) {
       const encoded = view.read(content, patch);
       const name = patch.value?.name ?? "";
       // One without a name could not be referred to, and istiod does not send it either.
-      if (encoded !== undefined && name !== "" && !added.has(name)) added.set(name, encoded);
+      if (encoded === undefined || name === "" || added.has(name)) continue;
+      added.set(name, encoded);
+      outcomes.note(patch);
     }
+    reportOutcomes(view, outcomes.list);
     return added;
   });
 }

@@ -2,6 +2,7 @@
  * Patches of a route configuration, which is joined from encoded virtual hosts. Each virtual host is patched once by a set of patches
  * that may be for it, whatever else changes around it, and those that no patch is for stay the identical ones: an edit of one costs its slice.
  */
+import type { Finding } from "@flotilla/incremental";
 import { decode } from "@flotilla/proto";
 import { type VirtualHost, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
@@ -11,6 +12,7 @@ import { virtualHostsField } from "../envoy/routes/route-configuration.ts";
 import { ApplyTo, Operation, type Patch } from "../patch/patch.ts";
 import type { HostNames } from "../patch/route-match.ts";
 import { addedHosts, patchesOfHost, patchFrame, patchHost } from "../patch/routes.ts";
+import { Outcomes } from "./patch-outcomes.ts";
 import { type PatchSet, patchSet, perSet } from "./patches.ts";
 
 export class RouteChanges implements ContainerChanges {
@@ -18,8 +20,7 @@ export class RouteChanges implements ContainerChanges {
   readonly #ofHosts: readonly Patch[];
   /** Held, so that they stay the identical ones as long as this is in use. */
   readonly #used = new Set<PatchSet>();
-  /** By part: what became of it, nothing where it was removed. */
-  readonly #changed = new WeakMap<Encoded, { readonly part: Encoded | undefined }>();
+  readonly #changed = new WeakMap<Encoded, ChangedPart>();
 
   /** @param patches those that are for the route configuration */
   constructor(patches: readonly Patch[]) {
@@ -31,76 +32,87 @@ export class RouteChanges implements ContainerChanges {
   }
 
   join(frame: Uint8Array, parts: readonly Encoded[]): ChangedContent {
-    const { fields, hosts } = this.#frame(frame);
+    const outcomes = new Outcomes();
+    const { note } = outcomes;
+    const { fields, hosts } = this.#frame(frame, outcomes);
     const joined = new Joined([
       fields,
-      ...parts.flatMap((part) => this.#part(part) ?? []),
-      ...hosts.flatMap((host) => encodedHost(patchHost(host, this.#ofHosts)) ?? []),
-      ...addedHosts(this.#patches).flatMap((host) => encodedHost(host) ?? []),
+      ...parts.flatMap((part) => this.#part(part, outcomes) ?? []),
+      ...hosts.flatMap((host) => encodedHost(patchHost(host, this.#ofHosts, note)) ?? []),
+      ...addedHosts(this.#patches, note).flatMap((host) => encodedHost(host) ?? []),
     ]);
-    return Object.assign(joined, { isRemoved: false, findings: [] });
+    return Object.assign(joined, { isRemoved: false, findings: [], outcomes: outcomes.list });
   }
 
   /** The fields around the virtual hosts, and the virtual hosts that patches of the route configuration bring. */
-  #frame(frame: Uint8Array): { readonly fields: Encoded; readonly hosts: readonly VirtualHost[] } {
+  #frame(frame: Uint8Array, { note }: Outcomes): { readonly fields: Encoded; readonly hosts: readonly VirtualHost[] } {
     if (!this.#patches.some(({ applyTo }) => applyTo === ApplyTo.ROUTE_CONFIGURATION))
       return { fields: encoded(frame), hosts: [] };
-    const patched = patchFrame(decode(RouteConfigurationSchema, frame), this.#patches);
+    const patched = patchFrame(decode(RouteConfigurationSchema, frame), this.#patches, note);
     const { virtualHosts: hosts } = patched;
     patched.virtualHosts = [];
     return { fields: encodedMessage(RouteConfigurationSchema, patched), hosts };
   }
 
-  #part(part: Encoded): Encoded | undefined {
+  #part(part: Encoded, outcomes: Outcomes): Encoded | undefined {
     if (this.#ofHosts.length === 0) return part;
     let known = this.#changed.get(part);
     if (known === undefined) {
-      known = { part: part instanceof Joined ? this.#slice(part) : this.#host(part) };
+      known = part instanceof Joined ? this.#slice(part) : this.#host(part);
       this.#changed.set(part, known);
     }
+    outcomes.add(known.outcomes);
     return known.part;
   }
 
-  #slice(slice: Joined): Encoded | undefined {
-    const parts = slice.parts.flatMap((part) => this.#part(part) ?? []);
-    if (parts.length === 0) return undefined;
+  #slice(slice: Joined): ChangedPart {
+    const outcomes = new Outcomes();
+    const parts = slice.parts.flatMap((part) => this.#part(part, outcomes) ?? []);
+    const { list } = outcomes;
+    if (parts.length === 0) return { part: undefined, outcomes: list };
     const isSame = parts.length === slice.parts.length && parts.every((part, i) => part === slice.parts[i]);
-    return isSame ? slice : new Joined(parts);
+    return { part: isSame ? slice : new Joined(parts), outcomes: list };
   }
 
-  #host(part: Encoded): Encoded | undefined {
+  #host(part: Encoded): ChangedPart {
     const host = hostNames.of(part);
-    if (host === undefined) return part;
-    const set = patchSet(patchesOfHost(this.#ofHosts, host));
-    if (set === undefined) return part;
+    const set = host && patchSet(patchesOfHost(this.#ofHosts, host));
+    if (set === undefined) return { part, outcomes: [] };
     this.#used.add(set);
     return changedHosts(set).of(part);
   }
 }
 
+/** A part after the changes: nothing where it was removed. */
+interface ChangedPart {
+  readonly part: Encoded | undefined;
+  readonly outcomes: readonly Finding[];
+}
+
 /** Virtual hosts after a set of patches. */
 class ChangedHosts {
   readonly #patches: readonly Patch[];
-  readonly #changed = new WeakMap<Encoded, { readonly part: Encoded | undefined }>();
+  readonly #changed = new WeakMap<Encoded, ChangedPart>();
 
   constructor({ patches }: PatchSet) {
     this.#patches = patches;
   }
 
-  of(part: Encoded): Encoded | undefined {
+  of(part: Encoded): ChangedPart {
     let known = this.#changed.get(part);
     if (known === undefined) {
-      known = { part: this.#change(part) };
+      known = this.#change(part);
       this.#changed.set(part, known);
     }
-    return known.part;
+    return known;
   }
 
-  #change(part: Encoded): Encoded | undefined {
+  #change(part: Encoded): ChangedPart {
+    const outcomes = new Outcomes();
     const host = decodedHost(part);
-    if (host === undefined) return part;
-    const changed = encodedHost(patchHost(host, this.#patches));
-    return changed?.version === part.version ? part : changed;
+    const changed = host && encodedHost(patchHost(host, this.#patches, outcomes.note));
+    const isSame = host === undefined || changed?.version === part.version;
+    return { part: isSame ? part : changed, outcomes: outcomes.list };
   }
 }
 

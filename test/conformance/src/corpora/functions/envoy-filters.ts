@@ -102,7 +102,9 @@ export const envoyFilterFunctions: Counterparts = {
   ApplyRouteConfigurationPatches: (context: Context, _proxy: unknown, filter: GoFilter, json: JsonObject) => {
     const routes = read(RouteConfigurationSchema, json);
     const at = { name: routes.name, context, serverPorts: serverPorts(null) };
-    return [jsonOf(RouteConfigurationSchema, patchRouteConfiguration(routes, routePatches(patchesOf(filter), at)))];
+    return [
+      jsonOf(RouteConfigurationSchema, patchRouteConfiguration(routes, routePatches(patchesOf(filter), at), ignore)),
+    ];
   },
   virtualHostMatch: (host: JsonObject, match: GoPatch) => [matchesHost(matching(match), read(VirtualHostSchema, host))],
   routeConfigurationMatch: (context: Context, routes: JsonObject, match: GoPatch, ports: GoPortMap) => [

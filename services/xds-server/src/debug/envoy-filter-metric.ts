@@ -1,0 +1,75 @@
+/** Effects of EnvoyFilters: istiod's `pilot_envoy_filter_status`, as of now and not as of the last push. */
+import type { Finding } from "@flotilla/incremental";
+import type { Change } from "@flotilla/model";
+import type { Metrics } from "@flotilla/runtime";
+import { envoyFilterStatus, type PatchResult, patchKinds } from "../generate/select/patch-outcomes.ts";
+
+export interface EnvoyFilterSources {
+  /** The changes in force now, each key once. */
+  readonly inputs: () => Iterable<Change>;
+  /** Undefined where they are not recorded: the metric has no series then. */
+  readonly outcomes: () => readonly Finding[] | undefined;
+}
+
+export function declareEnvoyFilterMetric(metrics: Metrics, sources: EnvoyFilterSources): void {
+  let shown: readonly Labels[] = [];
+  metrics.gauge({
+    name: envoyFilterStatus,
+    help: "1 where patches of an EnvoyFilter changed resources of proxies (applied) or could not be used on them (error), by kind of patch",
+    labels: ["name", "patch", "result"],
+    collect: (gauge) => {
+      for (const labels of shown) gauge.remove({ ...labels });
+      const statuses = statusesOf(sources);
+      shown = statuses.map(([labels]) => labels);
+      for (const [labels, value] of statuses) gauge.set(value, { ...labels });
+    },
+  });
+}
+
+interface Labels {
+  /** `namespace/name` */
+  readonly name: string;
+  readonly patch: string;
+  readonly result: PatchResult;
+}
+
+/** Each kind of patch that an object has is applied or not; errors are there only where some patch has one. */
+function statusesOf({ inputs, outcomes }: EnvoyFilterSources): readonly (readonly [Labels, number])[] {
+  const noted = outcomes();
+  if (noted === undefined) return [];
+  const [applied, failed] = [labelsOf(noted, "applied"), labelsOf(noted, "error")];
+  const all = new Map([...patchesOf(inputs())].map((labels) => [keyOf(labels), labels]));
+  return [...all].flatMap(([key, labels]) => [
+    [{ ...labels, result: "applied" }, applied.has(key) ? 1 : 0] as const,
+    ...(failed.has(key) ? [[{ ...labels, result: "error" }, 1] as const] : []),
+  ]);
+}
+
+type Patched = Omit<Labels, "result">;
+
+function keyOf({ name, patch }: Patched): string {
+  return `${name} ${patch}`;
+}
+
+function labelsOf(outcomes: readonly Finding[], wanted: PatchResult): ReadonlySet<string> {
+  return new Set(
+    outcomes.flatMap(({ object, message }) => {
+      const [patch = "", result] = message.split(" ");
+      return result === wanted ? [keyOf({ name: object.replace(/^EnvoyFilter\//, ""), patch })] : [];
+    }),
+  );
+}
+
+function* patchesOf(inputs: Iterable<Change>): Iterable<Patched> {
+  for (const change of inputs) {
+    if (change.op !== "put" || change.type !== "config" || change.key.kind !== "EnvoyFilter") continue;
+    const { namespace, name } = change.key;
+    const { configPatches } = change.value.spec as {
+      readonly configPatches?: readonly { readonly applyTo?: unknown }[];
+    };
+    for (const { applyTo } of configPatches ?? []) {
+      const patch = patchKinds.get(String(applyTo));
+      if (patch !== undefined) yield { name: `${namespace}/${name}`, patch };
+    }
+  }
+}

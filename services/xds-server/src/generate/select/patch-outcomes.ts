@@ -1,0 +1,64 @@
+/**
+ * Outcomes of patches on the resources that they are for: `pilot_envoy_filter_status`. An outcome goes with the result of the patching and is
+ * reported as findings are, so that it is in force as long as the patched resource is, whoever shares that.
+ */
+import type { Finding } from "@flotilla/incremental";
+import type { View } from "../../snapshot/view.ts";
+import { ApplyTo, type Patch } from "../patch/patch.ts";
+
+export const envoyFilterStatus = "pilot_envoy_filter_status";
+
+/** istiod's names for what a patch applies to. Others are not counted, as there. */
+const kindsByName = {
+  CLUSTER: "cluster",
+  LISTENER: "listener",
+  LISTENER_FILTER: "listenerfilter",
+  FILTER_CHAIN: "filterchain",
+  NETWORK_FILTER: "networkfilter",
+  HTTP_FILTER: "httpfilter",
+  ROUTE_CONFIGURATION: "route",
+  HTTP_ROUTE: "route",
+  VIRTUAL_HOST: "vhost",
+} as const satisfies Partial<Record<keyof typeof ApplyTo, string>>;
+
+/** By the name of `applyTo` in objects. */
+export const patchKinds: ReadonlyMap<string, string> = new Map(Object.entries(kindsByName));
+
+const kinds: ReadonlyMap<ApplyTo, string> = new Map(
+  Object.entries(kindsByName).map(([name, kind]) => [ApplyTo[name as keyof typeof kindsByName], kind]),
+);
+
+export type PatchResult = "applied" | "error";
+
+const noOutcomes: readonly Finding[] = [];
+
+/** Of one resource; each patch counts once. */
+export class Outcomes {
+  #findings: Map<string, Finding> | undefined;
+
+  readonly note = (patch: Patch, problem?: string): void => {
+    const kind = kinds.get(patch.applyTo);
+    if (kind === undefined) return;
+    const result: PatchResult = problem === undefined ? "applied" : "error";
+    const finding = { metric: envoyFilterStatus, object: patch.object, message: `${kind} ${result}` };
+    this.#findings ??= new Map();
+    this.#findings.set(`${finding.object} ${finding.message}`, finding);
+  };
+
+  /** Takes over those of a part. */
+  add(outcomes: readonly Finding[]): void {
+    if (outcomes.length === 0) return;
+    this.#findings ??= new Map();
+    for (const finding of outcomes) this.#findings.set(`${finding.object} ${finding.message}`, finding);
+  }
+
+  get list(): readonly Finding[] {
+    return this.#findings === undefined ? noOutcomes : [...this.#findings.values()];
+  }
+}
+
+/** Nothing where the metric is switched off. */
+export function reportOutcomes(view: View, outcomes: readonly Finding[]): void {
+  if (outcomes.length === 0 || !view.feature("envoyFilterStats")) return;
+  for (const outcome of outcomes) view.report(outcome);
+}

@@ -1,5 +1,7 @@
 /** Several clusters as a connected proxy sees them: credentials that change, clusters that are away, clusters that go. */
 import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
@@ -7,12 +9,16 @@ import { EndpointWatcher } from "./clusters/endpoint-watcher.ts";
 import { type Controller, type Fleet, startFleet } from "./clusters/fleet.ts";
 import {
   credentials,
+  defineWorkloadEntries,
   deleteRemoteSecret,
+  machine,
   namespace,
   revoke,
+  selectingService,
   service,
   setAddresses,
   setRemoteSecret,
+  workloadEntries,
 } from "./clusters/remote-cluster.ts";
 
 const own: RunningApiserver | undefined = await startKubeApiserver(process.env);
@@ -20,6 +26,19 @@ const remote: RunningApiserver | undefined = own && (await startKubeApiserver(pr
 /** Each begins when the proxy has the change of the one before. */
 const rotations = 60;
 const web = "outbound|80||web.shop.svc.cluster.local";
+
+/** Of the own cluster. */
+const machinesEntry = {
+  apiVersion: "networking.istio.io/v1",
+  kind: "ServiceEntry",
+  metadata: { name: "machines", namespace: "shop" },
+  spec: {
+    hosts: ["machines.example"],
+    ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+    resolution: "STATIC",
+    workloadSelector: { labels: { app: "vm" } },
+  },
+};
 
 interface ClusterPage {
   readonly id: string;
@@ -75,6 +94,39 @@ describe("several clusters", { skip: own === undefined && whyNoApiserver }, () =
       await proxyHas("10.1.0.1", "10.2.0.1", `10.2.1.${round}`);
     }
     assert.equal(proxy.fewest.get(web), 3, "the count never dipped");
+  });
+
+  it("WorkloadEntries of another cluster are endpoints of its Services, and of ServiceEntries here, unless that is switched off", async () => {
+    const [home, east] = servers();
+    const [ofService, ofEntry] = ["outbound|80||machines.shop.svc.cluster.local", "outbound|80||machines.example"];
+    await using watcher = new EndpointWatcher({ xdsAddress: fleet.xdsAddress, clusters: [ofService, ofEntry] });
+    const have = (...expected: readonly string[]) =>
+      until(
+        () => {
+          const there = [ofService, ofEntry].map((one) => watcher.endpointsOf(one).join());
+          if (there.every((addresses) => addresses === expected.join())) return true;
+          throw new Error(`there is ${there}`);
+        },
+        { withinMs: 60_000, what: `${expected}` },
+      );
+    const entry = join(fleet.configDirectory, "machines.json");
+    writeFileSync(entry, JSON.stringify(machinesEntry));
+    await defineWorkloadEntries(east.api);
+    await selectingService(east.api, "machines");
+    await machine(east.api, "vm-1", "10.2.9.1");
+    await machine(east.api, "vm-2", "10.2.9.2", { "istio.io/rev": "another" });
+    await have("10.2.9.1:8080");
+    await east.api.delete(`${workloadEntries}/vm-2`);
+    await machine(east.api, "vm-2", "10.2.9.2");
+    await have("10.2.9.1:8080", "10.2.9.2:8080");
+    await east.api.delete(`${workloadEntries}/vm-1`);
+    await have("10.2.9.2:8080");
+
+    await controller[Symbol.asyncDispose]();
+    const off = { PILOT_ENABLE_CROSS_CLUSTER_WORKLOAD_ENTRY: "false" };
+    controller = await fleet.startServiceController("without", { CLUSTER_KUBECONFIG: home.kubeconfig, ...off });
+    await have();
+    rmSync(entry);
   });
 
   it("a cluster that cannot be reached keeps its endpoints, with their age on pages and as a metric, then goes with its Secret", async () => {

@@ -89,6 +89,22 @@ const shapes: Readonly<Record<string, Fields>> = {
       },
     },
   },
+  "networking.istio.io/WorkloadEntry": {
+    fields: {
+      spec: {
+        fields: {
+          address: "text",
+          ports: { map: "number" },
+          labels: textMap,
+          network: "text",
+          locality: "text",
+          weight: "number",
+          serviceAccount: "text",
+        },
+      },
+      status: { fields: { conditions } },
+    },
+  },
   "/Endpoints": {
     fields: {
       subsets: { list: { fields: { addresses: endpointsAddresses, notReadyAddresses: endpointsAddresses, ports } } },

@@ -40,6 +40,11 @@ export function isGatewayObject({ apiVersion, kind }: KubeObject): boolean {
   return kind === "Gateway" && apiGroup(apiVersion) === "gateway.networking.k8s.io";
 }
 
+/** Of other clusters, as Gateways. */
+export function isWorkloadEntryObject({ apiVersion, kind }: KubeObject): boolean {
+  return kind === "WorkloadEntry" && apiGroup(apiVersion) === "networking.istio.io";
+}
+
 /** Kinds of other groups may share a name: Knative has Services too. */
 export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
   return ownValue(registryKinds, kind) === apiGroup(apiVersion);

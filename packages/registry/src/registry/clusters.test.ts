@@ -241,3 +241,52 @@ test("Gateways of other clusters that name addresses are ways into their network
   all.apply(of("east", gone("Gateway", "eastwest")));
   assert.deepEqual(ways(), []);
 });
+
+const machine = (name: string, address: string, spec: object = {}) => ({
+  apiVersion: "networking.istio.io/v1",
+  kind: "WorkloadEntry",
+  metadata: { name, namespace: "n" },
+  spec: { address, labels: { app: "a" }, serviceAccount: "sa", ...spec },
+});
+
+test("Services select WorkloadEntries of their own cluster, ServiceEntries those of all", () => {
+  const all = new ClusterRegistries(defaultRegistrySettings);
+  const selecting = service("a", { selector: { app: "a" } });
+  all.apply([put(selecting), config("WorkloadEntry", "m", { address: "10.1.0.9", labels: { app: "a" } })]);
+  all.apply(of("east", put(selecting), put(machine("m", "10.2.0.9"))));
+  all.apply([entry({ workloadSelector: { labels: { app: "a" } } })]);
+  assert.deepEqual(addressesOf(all, "Kubernetes/Kubernetes"), ["Kubernetes 10.1.0.9"]);
+  assert.deepEqual(addressesOf(all, "Kubernetes/east"), ["east 10.2.0.9"]);
+  assert.deepEqual(addressesOf(all, "External/Kubernetes"), ["Kubernetes 10.1.0.9"]);
+  assert.deepEqual(addressesOf(all, "External/east"), ["east 10.2.0.9"]);
+
+  all.apply(of("east", put(machine("m", "10.2.0.10"))));
+  assert.deepEqual(addressesOf(all, "Kubernetes/east"), ["east 10.2.0.10"]);
+  all.apply(of("east", gone("WorkloadEntry", "m")));
+  assert.deepEqual(addressesOf(all, "Kubernetes/east"), []);
+  assert.deepEqual(addressesOf(all, "External/east"), []);
+});
+
+test("a WorkloadEntry of another cluster counts while it is healthy, and has the network of its own spec", () => {
+  const all = new ClusterRegistries(defaultRegistrySettings);
+  const checked = (status: string) => ({
+    ...machine("m", "10.2.0.9", { network: "net-2" }),
+    metadata: { name: "m", namespace: "n", annotations: { "proxy.istio.io/health-checks-enabled": "true" } },
+    status: { conditions: [{ type: "Healthy", status }] },
+  });
+  all.apply(of("east", put(service("a", { selector: { app: "a" } })), put(checked("False"))));
+  assert.deepEqual(addressesOf(all, "Kubernetes/east"), []);
+  all.apply(of("east", put(checked("True"))));
+  const [endpoints] = all.state().filter(({ type }) => type === "endpoints");
+  assert.ok(endpoints?.type === "endpoints" && endpoints.op === "put");
+  assert.deepEqual(
+    endpoints.value.map(({ network, serviceAccount }) => [network, serviceAccount]),
+    [["net-2", "spiffe://cluster.local/ns/n/sa/sa"]],
+  );
+});
+
+test("WorkloadEntries of the own cluster are configuration: objects of that kind are passed over there", () => {
+  const all = new ClusterRegistries(defaultRegistrySettings);
+  all.apply([put(service("a", { selector: { app: "a" } })), put(machine("m", "10.1.0.9"))]);
+  assert.deepEqual(addressesOf(all, "Kubernetes/Kubernetes"), []);
+});

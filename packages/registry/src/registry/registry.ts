@@ -14,6 +14,7 @@ import {
   serviceHostname,
   withoutNulls,
 } from "@flotilla/model";
+import { configOf } from "../config.ts";
 import { backendServiceEntry } from "../convert/backend.ts";
 import {
   type EndpointContext,
@@ -34,6 +35,7 @@ import {
   entryHost,
   isGatewayObject,
   isRegistryObject,
+  isWorkloadEntryObject,
 } from "./apply-object.ts";
 import { ConsulSide } from "./consul-side.ts";
 import { ExternalSide, type RegistryRole } from "./external-side.ts";
@@ -102,9 +104,12 @@ export class Registry {
         for (const [text, key] of this.#file.replaceServices(input)) dirty.files.set(text, key);
       else if (input.op === "delete") {
         if (input.key.kind === "Gateway") this.#applyGateway(input.key, undefined, dirty);
+        else if (input.key.kind === "WorkloadEntry") this.#applyForeignEntry(input.key, undefined, dirty);
         else applyObject(intake, input.key, undefined, this.#settings);
       } else if (this.#role === "other" && isGatewayObject(input.object))
         this.#applyGateway(objectKey(input.object), withoutNulls(input.object), dirty);
+      else if (this.#role === "other" && isWorkloadEntryObject(input.object))
+        this.#applyForeignEntry(objectKey(input.object), configOf(withoutNulls(input.object)), dirty);
       else if (isRegistryObject(input.object))
         applyObject(intake, objectKey(input.object), withoutNulls(input.object), this.#settings);
     }
@@ -210,6 +215,11 @@ export class Registry {
     const name = objectName.write(key);
     this.#gateways.setGateway(name, gateway);
     dirty.gateways.add(name);
+  }
+
+  /** Of another cluster, also where it stands for a machine: that is connected to a control plane there. */
+  #applyForeignEntry(key: ConfigKey, entry: Config | undefined, dirty: Dirty): void {
+    if (this.#role === "other") applyWorkloadEntry({ objects: this.#objects, dirty }, objectName.write(key), entry);
   }
 
   #applyMachines(entries: readonly RegisteredEntry[], dirty: Dirty): void {

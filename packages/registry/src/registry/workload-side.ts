@@ -54,12 +54,12 @@ export class WorkloadSide {
     const { pods, workloadEntries, entries, slices } = dirty;
     for (const name of pods) yield [this.#key("Pod", name), this.#pod(name, context)];
     for (const name of slices) yield* this.#slice(name, context);
-    // Machines and ServiceEntries belong to one cluster.
-    if (this.#role !== "own") return;
     for (const name of workloadEntries) {
       const entry = this.#objects.workloadEntries.get(name);
       yield [this.#key("WorkloadEntry", name), entry && workloadOfEntry(entry, context)];
     }
+    // ServiceEntries and catalogs belong to one cluster.
+    if (this.#role !== "own") return;
     for (const name of entries) {
       const entry = this.#objects.serviceEntries.get(name);
       const found = entry === undefined ? new Map<string, Workload>() : workloadsOfServiceEntry(entry, context);

@@ -12,6 +12,8 @@ export interface FollowedKind {
   readonly mayBeRefused?: boolean;
   /** The registry's version of it, where API servers may have it under another. */
   readonly apiVersion?: string;
+  /** Objects labelled with another revision than this one are not read. */
+  readonly revision?: string;
 }
 
 const pathOfKind: Readonly<Record<string, string>> = {
@@ -51,6 +53,12 @@ export const gatewayApiGateways: FollowedKind = {
   mayBeAbsent: true,
   mayBeRefused: true,
 };
+
+/** Machines of another cluster, as its control planes know them. Source: istiod reads those of its revision. */
+export function workloadEntries(revision: string): FollowedKind {
+  const path = "/apis/networking.istio.io/v1/workloadentries";
+  return { kind: "WorkloadEntry", path, mayBeAbsent: true, mayBeRefused: true, revision };
+}
 
 const ofWholeCluster: ReadonlySet<string> = new Set(["Node", "Namespace"]);
 

@@ -40,7 +40,8 @@ export class ClusterObjects {
     else this.#delete(event.kind, objectNameOf(event.object));
   }
 
-  #replace(kind: string, objects: readonly KubeObject[]): void {
+  #replace(kind: string, all: readonly KubeObject[]): void {
+    const objects = all.filter((object) => isOfRevision(object, this.#kinds.get(kind)));
     const names = new Set(objects.map(objectNameOf));
     for (const name of [...(this.#held.get(kind)?.keys() ?? [])]) if (!names.has(name)) this.#delete(kind, name);
     for (const object of objects) this.#put(kind, object);
@@ -49,6 +50,10 @@ export class ClusterObjects {
   #put(kind: string, read: KubeObject): void {
     const object = asKnown(read, this.#kinds.get(kind));
     const name = objectNameOf(object);
+    if (!isOfRevision(object, this.#kinds.get(kind))) {
+      this.#delete(kind, name);
+      return;
+    }
     const { cluster, onChange, onState, onEvent } = this.#options;
     const version = object.metadata.resourceVersion ?? "";
     const held = this.#held.get(kind);
@@ -84,7 +89,9 @@ export async function listObjects(
   { cluster, kinds }: Pick<ClusterObjectsOptions, "cluster" | "kinds">,
 ): Promise<readonly ObjectChange[]> {
   const lists = await Promise.all(
-    kinds.map(async (kind) => (await listKind(api, kind)).map((object) => asKnown(object, kind))),
+    kinds.map(async (kind) =>
+      (await listKind(api, kind)).filter((object) => isOfRevision(object, kind)).map((object) => asKnown(object, kind)),
+    ),
   );
   return lists
     .flat()
@@ -103,6 +110,11 @@ async function listKind(
     if ((mayBeAbsent === true && status === 404) || (mayBeRefused === true && status === 403)) return [];
     throw error;
   }
+}
+
+function isOfRevision({ metadata: { labels } }: KubeObject, kind: FollowedKind | undefined): boolean {
+  const revision = labels?.["istio.io/rev"];
+  return kind?.revision === undefined || revision === undefined || revision === kind.revision;
 }
 
 /** The owners of fields take as much room as the object, and are not needed here. */

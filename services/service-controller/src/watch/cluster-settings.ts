@@ -21,12 +21,6 @@ export const kubernetesSettings = {
     sentence:
       "Maximum wait of the first snapshot for clusters; the last published state of an unreachable one stays then.",
   }),
-  insecureKubeconfigs: list({
-    env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
-    default: [],
-    sentence:
-      "Insecure features that kubeconfigs in Secrets may use: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
-  }),
 } as const;
 
 /** Settings for the connection of several clusters: gateways into their networks, and multi-cluster services. */
@@ -35,6 +29,17 @@ export const multiClusterSettings = {
     env: "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
     default: true,
     sentence: "Gateways of other clusters' Gateway API that name addresses and their network lead into it.",
+  }),
+  crossClusterEntries: flag({
+    env: "PILOT_ENABLE_CROSS_CLUSTER_WORKLOAD_ENTRY",
+    default: true,
+    sentence:
+      "WorkloadEntries of other clusters are read: Services of their cluster select them, and ServiceEntries of the own one.",
+  }),
+  revision: text({
+    env: "REVISION",
+    default: "default",
+    sentence: "WorkloadEntries of other clusters with the label istio.io/rev are read only if it names this revision.",
   }),
   autoExport: flag({
     env: "ENABLE_MCS_AUTO_EXPORT",

@@ -16,6 +16,7 @@ import {
   multiClusterKind,
   usualKinds,
   usualMultiClusterApi,
+  workloadEntries,
 } from "./cluster-connection.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterObjectsOptions } from "./cluster-objects.ts";
@@ -42,6 +43,8 @@ export interface KubernetesSourceOptions {
   readonly multiClusterApi?: MultiClusterApi;
   /** Gateways of other clusters are read too. */
   readonly discoverGateways?: boolean;
+  /** WorkloadEntries of other clusters are read too: those without a label of another revision than this one. */
+  readonly workloadEntriesOf?: string;
   /** Endpoints objects are read in place of EndpointSlices. */
   readonly endpointsObjects?: boolean;
   /** Services, endpoints and pods of these namespaces only; empty: of all. */
@@ -201,10 +204,12 @@ class Clusters implements KubernetesSource {
 
   #kinds(cluster: string): readonly FollowedKind[] {
     const { exportedOnly, clusterSetHosts, endpointsObjects, discoverGateways, clusterId } = this.#options;
-    const { multiClusterApi = usualMultiClusterApi } = this.#options;
+    const { multiClusterApi = usualMultiClusterApi, workloadEntriesOf } = this.#options;
+    const isOther = cluster !== clusterId;
     return [
       ...(endpointsObjects === true ? kindsWithEndpoints : usualKinds),
-      ...(discoverGateways === true && cluster !== clusterId ? [gatewayApiGateways] : []),
+      ...(discoverGateways === true && isOther ? [gatewayApiGateways] : []),
+      ...(workloadEntriesOf !== undefined && isOther ? [workloadEntries(workloadEntriesOf)] : []),
       ...(exportedOnly === true ? [multiClusterKind("ServiceExport", multiClusterApi)] : []),
       ...(clusterSetHosts === true ? [multiClusterKind("ServiceImport", multiClusterApi)] : []),
     ];

@@ -29,9 +29,16 @@ export async function kubernetes(
   const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(settings) };
   const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, onSyncError, onEvent, allowedOptions };
   const { kubeconfigDirectory } = settings;
-  const secretsConfig = settings.localClusterSecrets ? await clusterAround(settings) : undefined;
+  const isExternal = settings.localClusterSecrets && settings.externalControlPlane;
+  const secretsConfig = isExternal ? await clusterAround(settings) : undefined;
   const remotes = { ...(kubeconfigDirectory && { kubeconfigDirectory }), ...(secretsConfig && { secretsConfig }) };
-  const read = { endpointsObjects: !settings.endpointSlices, watchedNamespaces: settings.watchedNamespaces };
+  const readsEntries = settings.crossClusterEntries && settings.servicesSelectWorkloadEntries;
+  const entries = readsEntries ? { workloadEntriesOf: settings.revision } : {};
+  const read = {
+    ...entries,
+    endpointsObjects: !settings.endpointSlices,
+    watchedNamespaces: settings.watchedNamespaces,
+  };
   return [
     kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...remotes, ...read, ...callbacks }),
   ];

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { KubeApi, KubeObject } from "@flotilla/kube-api";
 import type { RunningApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
+import { parseAllDocuments } from "yaml";
 
 const accounts = "/api/v1/namespaces/istio-system/serviceaccounts";
 const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
@@ -41,6 +42,40 @@ function slice(name: string, addresses: readonly string[]): unknown {
     endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
     ports: [{ name: "http", port: 8080, protocol: "TCP" }],
   };
+}
+
+export const workloadEntries = "/apis/networking.istio.io/v1/namespaces/shop/workloadentries";
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const crds = new URL("../../../../packages/kinds/crds/istio.yaml", import.meta.url);
+
+/** Resolves when the API server serves the kind. */
+export async function defineWorkloadEntries(api: KubeApi): Promise<void> {
+  const all = parseAllDocuments(await readFile(crds, "utf8")).map((one) => one.toJS() as KubeObject | null);
+  const definition = all.find((one) => one?.metadata.name === "workloadentries.networking.istio.io");
+  if (definition === undefined) throw new Error("there is no definition of WorkloadEntries");
+  await api.create(definitions, definition);
+  const isServed = async () => (await api.get(workloadEntries)) !== undefined;
+  await until(isServed, { withinMs: 60_000, what: "WorkloadEntries to be served", everyMs: 100 });
+}
+
+/** A Service of the namespace shop for machines with the label app: vm. */
+export async function selectingService(api: KubeApi, name: string): Promise<void> {
+  const spec = { ports: [{ name: "http", port: 80, targetPort: 8080 }], selector: { app: "vm" } };
+  await api.create("/api/v1/namespaces/shop/services", { metadata: { name, namespace: "shop" }, spec });
+}
+
+/** A WorkloadEntry with the label app: vm. */
+export async function machine(
+  api: KubeApi,
+  name: string,
+  address: string,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await api.create(workloadEntries, {
+    ...{ apiVersion: "networking.istio.io/v1", kind: "WorkloadEntry" },
+    metadata: { name, namespace: "shop", labels },
+    spec: { address, ports: { http: 8080 }, labels: { app: "vm" } },
+  });
 }
 
 /** A kubeconfig for `server` with a token of an account of its own. */

@@ -1,3 +1,9 @@
+export {
+  type ClusterWork,
+  type ControlledCluster,
+  type ControlledOptions,
+  inControlledClusters,
+} from "./controlled-clusters.ts";
 export type { KubeCredentials } from "./credentials.ts";
 export { KubeError, type KubeErrorCode } from "./errors.ts";
 export { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";

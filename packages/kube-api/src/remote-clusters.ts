@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from "@flotilla/runtime";
-import { flag, type SettingsOf, text } from "@flotilla/runtime";
+import { flag, list, type SettingsOf, text } from "@flotilla/runtime";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 import { type KubeConfig, parseKubeConfig } from "./kube-config.ts";
 import { clusterNameOf } from "./kubeconfig-document.ts";
@@ -23,7 +23,19 @@ export const remoteClusterSettings = {
     env: "LOCAL_CLUSTER_SECRET_WATCHER",
     default: false,
     sentence:
-      "Secrets of other clusters are read from the cluster that the service runs in, whatever cluster CLUSTER_KUBECONFIG names.",
+      "With EXTERNAL_ISTIOD, Secrets of other clusters are read from the cluster that the service runs in, whatever cluster CLUSTER_KUBECONFIG names.",
+  }),
+  externalControlPlane: flag({
+    env: "EXTERNAL_ISTIOD",
+    default: false,
+    sentence:
+      "Other clusters are run from here: roots and the caBundle of injection are written to those whose system namespace names this cluster, or *, in its annotation topology.istio.io/controlPlaneClusters.",
+  }),
+  insecureKubeconfigs: list({
+    env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
+    default: [],
+    sentence:
+      "Insecure features that kubeconfigs in Secrets may use: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
   }),
 } as const;
 

@@ -11,7 +11,7 @@ import { loadMaterial, openAnchors, patienceMs } from "./app/material.ts";
 import { openPort } from "./app/port.ts";
 import { createSecrets, selfSignedStore } from "./app/secrets.ts";
 import { delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
-import { distributeRoots } from "./kubernetes/distribute-roots.ts";
+import { distributeRoots, distributeRootsElsewhere } from "./kubernetes/distribute-roots.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
 import { createRoots } from "./rotation/create-roots.ts";
 import { writeFirstClientCertificate } from "./serve/client-certificate.ts";
@@ -76,5 +76,6 @@ async function run(service: CaService, onReady: MainOptions["onReady"]): Promise
     source.follow(stop),
     port.certificate.follow(stop),
     distribution && distributeRoots(distribution, stop),
+    distribution && distributeRootsElsewhere(distribution, stop),
   ]);
 }

@@ -3,6 +3,7 @@ import { apiServerSettings } from "@flotilla/auth/cluster";
 import { caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import { busReplicasSetting, sealKeySetting } from "@flotilla/bus";
 import { injectionSettings } from "@flotilla/injection";
+import { remoteClusterSettings } from "@flotilla/kube-api";
 import { electionSettings } from "@flotilla/leadership";
 import {
   defaultPorts,
@@ -55,6 +56,8 @@ export const settings = {
   ...tlsPortSettings,
   ...clientCertificateSettings,
   ...apiServerSettings,
+  ...remoteClusterSettings,
+  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
   domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),
   servingNames: list({

@@ -19,7 +19,10 @@ const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 describe("the objects of k8s", { skip: server === undefined && whyNoApiserver }, () => {
   const owned = new AsyncDisposableStack();
   const stop = new AbortController();
-  const components = ["autoscaling", "cluster-signer", "cluster-trust-bundle", "console", "crds", "external-signer"];
+  const components = [
+    ...["autoscaling", "cluster-signer", "cluster-trust-bundle", "console", "crds"],
+    ...["external-control-plane", "external-signer"],
+  ];
   const all = [...objectsIn("k8s/base"), ...components.flatMap((name) => objectsIn(`k8s/components/${name}`))];
 
   before(async () => {

@@ -11,7 +11,7 @@ import { openApiServer, openOwnCluster } from "./open-cluster.ts";
 
 const nowhere = { kubeconfig: undefined, kubeHost: undefined, kubePort: "443" };
 const rules = { clusterId: "own", clusterAliases: ["old=own", "e=east"], insecureKubeconfigs: [], maxReviews: 2 };
-const remotes = { kubeconfigDirectory: undefined, localClusterSecrets: false };
+const remotes = { kubeconfigDirectory: undefined, localClusterSecrets: false, externalControlPlane: false };
 
 function kubeconfigOf(server: string): string {
   const [clusters, users] = [[{ name: "c", cluster: { server } }], [{ name: "u", user: { token: "t" } }]];
@@ -105,7 +105,7 @@ describe("the own cluster", () => {
   it("reads no Secrets of the cluster it works for where those around it are set, and has the reason where there are none", async () => {
     await using server = await startApi([{ metadata: { name: "remotes", namespace: "istio-system" } }]);
     const { port: kubePort } = new URL(server.url);
-    const around = { kubeHost: "127.0.0.1", kubePort, localClusterSecrets: true };
+    const around = { kubeHost: "127.0.0.1", kubePort, localClusterSecrets: true, externalControlPlane: true };
     using cluster = (await openOwnCluster({ ...settings, kubeconfig: server.kubeconfig, ...around })) ?? assert.fail();
     const stop = new AbortController();
     const failures: unknown[] = [];

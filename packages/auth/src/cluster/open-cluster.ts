@@ -99,7 +99,8 @@ async function follow(
   const allowedOptions = new Set(insecureKubeconfigs);
   const { kubeconfigDirectory: directory } = settings;
   const common = { systemNamespace, ownCluster, allowedOptions, log, random: Math.random };
-  const around = settings.localClusterSecrets ? await clusterAround(settings) : undefined;
+  const around =
+    settings.localClusterSecrets && settings.externalControlPlane ? await clusterAround(settings) : undefined;
   using local = around && openKubeApi(around);
   const options = { ...common, ...(directory !== undefined && { directory }) };
   for await (const named of followRemoteClusters(local ?? api, options, stop)) {
@@ -125,12 +126,6 @@ export const clusterSettings = {
     default: "third-party-jwt",
     values: ["third-party-jwt", "first-party-jwt"],
     sentence: "With first-party-jwt, Kubernetes tokens without an audience are taken too.",
-  }),
-  insecureKubeconfigs: list({
-    env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
-    default: [],
-    sentence:
-      "Insecure features that kubeconfigs in Secrets may use: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
   }),
   maxReviews: integer({
     env: "MAX_TOKEN_REVIEWS",

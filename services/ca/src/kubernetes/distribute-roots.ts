@@ -1,7 +1,7 @@
 /** The roots in every namespace, and revocation lists where there are some: one replica of the cluster writes them. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { KubeApi } from "@flotilla/kube-api";
+import { type ClusterWork, inControlledClusters, type KubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
 import type { ActiveMaterial } from "../rotation/active-material.ts";
@@ -16,6 +16,14 @@ export interface DistributeOptions {
   /** Of this program: the newest one that runs has the duty. */
   readonly version: string;
   readonly log: Logger;
+}
+
+/** The same in other clusters that are run from here (EXTERNAL_ISTIOD), each with a Lease of its own. Runs until `stop` fires. */
+export function distributeRootsElsewhere(options: DistributeOptions, stop: AbortSignal): Promise<void> {
+  const { settings, api, log } = options;
+  const work: ClusterWork = (cluster, end) =>
+    distributeRoots({ ...options, api: cluster.api, log: log.child({ cluster: cluster.name }) }, end);
+  return inControlledClusters(api, { settings, log, random: Math.random }, work, stop);
 }
 
 /** Runs until `stop` fires. */

@@ -31,6 +31,8 @@ export interface CaBundlesOptions {
   readonly service: ServiceName;
   /** Of this webhook, as configurations of an API server name it that does not reach the Service. */
   readonly url?: string | undefined;
+  /** Injection by configurations that are labelled with this revision leads here too, whatever address they name. */
+  readonly injectedBy?: string;
   readonly rootFile: string;
   /** Resolves to true if an invalid object was rejected through the API server. */
   readonly isRefused: () => Promise<boolean>;
@@ -49,6 +51,8 @@ export interface WriteAttempt {
 
 const group = "/apis/admissionregistration.k8s.io/v1";
 const collections = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] as const;
+/** Webhooks of injection are named so in all configurations, after a prefix. */
+const injectorName = "sidecar-injector.istio.io";
 /** A write that failed is tried again after this. */
 const againMs = 5_000;
 
@@ -130,7 +134,7 @@ export class CaBundles {
     const caBundle = this.#caBundle;
     if (caBundle === undefined) return undefined;
     const isBehind = (webhook: Webhook): boolean =>
-      this.#leadsHere(webhook) && webhook.clientConfig.caBundle !== caBundle;
+      this.#leadsHere(webhook, configuration) && webhook.clientConfig.caBundle !== caBundle;
     return changed(configuration, isBehind, (webhook) => ({
       ...webhook,
       clientConfig: { ...webhook.clientConfig, caBundle },
@@ -144,7 +148,7 @@ export class CaBundles {
   ): Promise<WebhookConfiguration | undefined> {
     if (collection !== "validatingwebhookconfigurations") return undefined;
     const isOpen = (webhook: Webhook): boolean =>
-      this.#leadsHere(webhook) && webhook.failurePolicy === "Ignore" && isOfIstio(webhook);
+      this.#leadsHere(webhook, configuration) && webhook.failurePolicy === "Ignore" && isOfIstio(webhook);
     const next = changed(configuration, isOpen, (webhook) => ({ ...webhook, failurePolicy: "Fail" }));
     if (next === undefined || !(await this.#options.isRefused())) return undefined;
     this.#options.log.info("validation works, failurePolicy set to Fail", {
@@ -153,8 +157,10 @@ export class CaBundles {
     return next;
   }
 
-  #leadsHere({ clientConfig: { service: named, url: address } }: Webhook): boolean {
-    const { service, url } = this.#options;
+  #leadsHere({ name, clientConfig: { service: named, url: address } }: Webhook, { metadata }: KubeObject): boolean {
+    const { service, url, injectedBy } = this.#options;
+    const isOfRevision = injectedBy !== undefined && metadata.labels?.["istio.io/rev"] === injectedBy;
+    if (isOfRevision && name.endsWith(injectorName)) return true;
     if (named !== undefined) return named.name === service.name && named.namespace === service.namespace;
     return url !== undefined && address?.startsWith(url) === true;
   }

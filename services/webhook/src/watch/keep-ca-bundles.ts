@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { openApiServer } from "@flotilla/auth/cluster";
 import { caRootFileOf } from "@flotilla/auth/serving";
+import { type ClusterWork, inControlledClusters } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
 import { serviceAccount } from "../serve/certificate.ts";
@@ -28,11 +29,16 @@ export async function keepCaBundles(
   const duty = duties.webhookConfigurations;
   const lease = leaseOfCluster({ api, namespace, name: duty, candidate, electsLeaders });
   const service = { name: serviceAccount, namespace };
-  const bundles = new CaBundles({
-    ...{ api, service, url: settings.url, rootFile, pollMs, log, random: Math.random, onAttempt },
-    isRefused: () => isRefused({ api, namespace, revision }),
-  });
-  await new Leadership({ lease, duty, log }).run((end) => bundles.run(end), stop);
+  const common = { service, url: settings.url, rootFile, pollMs, log, random: Math.random, onAttempt };
+  const bundles = new CaBundles({ ...common, api, isRefused: () => isRefused({ api, namespace, revision }) });
+  // Validation in another cluster is not probed from here: failurePolicy stays as it is there.
+  const elsewhere: ClusterWork = (cluster, end) =>
+    new CaBundles({ ...common, api: cluster.api, injectedBy: revision, isRefused: async () => false }).run(end);
+  const work = async (end: AbortSignal): Promise<void> => {
+    const others = inControlledClusters(api, { settings, log, random: Math.random }, elsewhere, end);
+    await Promise.all([bundles.run(end), others]);
+  };
+  await new Leadership({ lease, duty, log }).run(work, stop);
 }
 
 /** The root of the serving certificate; undefined when it is not ca's and no setting names one. */

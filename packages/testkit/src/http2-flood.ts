@@ -2,6 +2,7 @@
  * HTTP/2 as an attacker writes it: frames by hand, in any order and number, to a server that has to survive them. Node's own client
  * sends none of these. The floods are those of the advisories that docs/security/advisories.md lists.
  */
+import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
@@ -32,8 +33,8 @@ export interface FloodResult {
   readonly sentBytes: number;
   /** Of the server's GOAWAY; undefined when it sent none, or it was not read. */
   readonly goawayCode: number | undefined;
-  /** By REFUSED_STREAM, as far as the client read. */
-  readonly refusedStreams: number;
+  /** Streams that the server reset, by the code, as far as the client read. */
+  readonly resets: Readonly<Record<number, number>>;
 }
 
 export interface Flood {
@@ -46,32 +47,33 @@ export interface Flood {
   readonly isOtherProtocol?: boolean;
   /** False: a server may take all of it, as it costs a server less than who sends it, and keep nothing. */
   readonly endsConnection?: boolean;
+  /** The code by which the server resets each stream of the flood that it does not end. */
+  readonly resetCode?: number;
 }
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const type = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 };
 const endHeaders = 4;
-const refusedStream = 7;
+/** Behind each flood. */
+const lastPing = Buffer.from("all read");
+const enhanceYourCalm = 11;
+const streamsOfBomb = 1_000;
+const largestWindow = Buffer.of(0x7f, 0xff, 0xff, 0xff);
 const perPart = 1_000;
 const stalledAfterMs = 1_000;
 
 /**
- * Connects, sends the flood, and reports how it ended. The end of a connection that the server should close is awaited; any other is left
- * open until `heldUntil` resolves.
+ * Connects, sends the flood, and reports how it ended: `taken` once the server has answered a PING behind the flood, so that a connection that
+ * its keepalive ends later does not count as closed. One that the server may leave open is held until `heldUntil` resolves.
  */
 export async function sendFlood(target: FloodTarget, flood: Flood, heldUntil?: Promise<unknown>): Promise<FloodResult> {
+  const { isDeaf = false, isOtherProtocol = false, endsConnection = true } = flood;
   const socket = await open(target);
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   let end: FloodResult["end"] = "taken";
-  let goawayCode: number | undefined;
   let sentBytes = 0;
-  let refusedStreams = 0;
-  const read = frameReader((kind, payload) => {
-    if (kind === type.goaway && payload.length >= 8) goawayCode = payload.readUInt32BE(4);
-    if (kind === type.reset && payload.readUInt32BE(0) === refusedStream) refusedStreams++;
-  });
-  if (flood.isDeaf === true) socket.pause();
-  else socket.on("data", read);
+  const answers = answerReader();
+  if (!isDeaf) socket.on("data", answers.read);
   socket.on("error", () => undefined);
   socket.once("close", () => {
     end = "closed";
@@ -84,24 +86,41 @@ export async function sendFlood(target: FloodTarget, flood: Flood, heldUntil?: P
       else end = "closed";
       resolve();
     });
-    const timer = setTimeout(() => {
+    const onStalled = (): void => {
       end = "stalled";
       resolve();
-    }, stalledAfterMs);
+    };
+    // A slow server is waited for: one whose answers are read has no reason to stop reading.
+    const timer = isDeaf ? setTimeout(onStalled, stalledAfterMs) : undefined;
     await Promise.race([promise, closed]);
     clearTimeout(timer);
   };
-  if (flood.isOtherProtocol !== true) await write(Buffer.concat([preface, frame(type.settings, 0, 0)]));
+  if (!isOtherProtocol) await write(Buffer.concat([preface, frame(type.settings, 0, 0)]));
   for (const part of flood.parts(target.path, target.message)) {
     if (end !== "taken") break;
     await write(part);
   }
-  if (flood.endsConnection === false) await Promise.race([heldUntil, closed]);
-  // The rest of the server's output before it closed the connection is read, so that its end is seen.
-  socket.resume();
-  if (flood.endsConnection !== false && end === "taken") await closed;
+  if (!isOtherProtocol && end === "taken") socket.write(frame(type.ping, 0, 0, lastPing));
+  if (endsConnection) {
+    if (isDeaf) socket.on("data", answers.read);
+    if (end === "taken") await Promise.race([answers.lastPing, closed]);
+  } else {
+    if (!isDeaf) await Promise.race([answers.lastPing, closed]);
+    await Promise.race([heldUntil, closed]);
+  }
   socket.destroy();
-  return { end, sentBytes, goawayCode, refusedStreams };
+  return { end, sentBytes, ...answers.seen };
+}
+
+/**
+ * The connection was closed, streams were reset, or, where answers are not read, the server stopped reading.
+ * @throws AssertionError when the flood met none of the bounds that it should meet
+ */
+export function assertBounded({ isDeaf, endsConnection, resetCode }: Flood, result: FloodResult): void {
+  const text = JSON.stringify(result);
+  if (endsConnection !== false) assert.ok(result.end === "closed" || (isDeaf && result.end === "stalled"), text);
+  else if (resetCode !== undefined && result.end === "taken")
+    assert.deepEqual(result.resets, { [resetCode]: streamsOfBomb }, text);
 }
 
 async function open({ port, tls, alpn = ["h2"], localAddress = "127.0.0.1" }: FloodTarget): Promise<Socket> {
@@ -122,13 +141,16 @@ export const http2Floods: readonly Flood[] = [
   { name: "rapid reset", parts: (path) => everyStream(100_000, (id) => [request(id, path), reset(id)]) },
   {
     name: "resets that the server is provoked to send",
-    parts: (path) =>
-      everyStream(100_000, (id) => [request(id, path), frame(type.windowUpdate, 0, id, Buffer.alloc(4))]),
+    parts: (path) => everyStream(100_000, (id) => [malformed(id, path)]),
+  },
+  {
+    name: "windows beyond their maximum",
+    parts: (path) => everyStream(100_000, (id) => [request(id, path), frame(type.windowUpdate, 0, id, largestWindow)]),
   },
   { name: "endless CONTINUATION", parts: endlessContinuation },
   { name: "PING", isDeaf: true, parts: () => repeated(2_000_000, frame(type.ping, 0, 0, Buffer.alloc(8))) },
   { name: "SETTINGS", isDeaf: true, parts: () => repeated(2_000_000, frame(type.settings, 0, 0)) },
-  { name: "HPACK bomb", endsConnection: false, parts: hpackBomb },
+  { name: "HPACK bomb", endsConnection: false, resetCode: enhanceYourCalm, parts: hpackBomb },
   { name: "empty DATA", endsConnection: false, parts: emptyData },
   { name: "zero windows", endsConnection: false, parts: (path, message) => withoutWindow(path, message) },
   { name: "answers that are not read", isDeaf: true, endsConnection: false, parts: unreadAnswers },
@@ -174,7 +196,7 @@ function* endlessContinuation(path: string): Generator<Buffer> {
 function* hpackBomb(path: string): Generator<Buffer> {
   const entry = Buffer.concat([Buffer.of(0x40), text("x"), text("v".repeat(4_000))]);
   const repeats = Buffer.alloc(10_000, 0xbe);
-  for (let stream = 0; stream < 1_000; stream++) {
+  for (let stream = 0; stream < streamsOfBomb; stream++) {
     const block = Buffer.concat([requestBlock(path), ...(stream === 0 ? [entry] : []), repeats]);
     yield frame(type.headers, endHeaders, 2 * stream + 1, block);
   }
@@ -212,6 +234,11 @@ function request(id: number, path: string): Buffer {
   return frame(type.headers, endHeaders, id, requestBlock(path));
 }
 
+/** Answered by a reset of the stream: HTTP/2 has no header of this name. */
+function malformed(id: number, path: string): Buffer {
+  return frame(type.headers, endHeaders, id, Buffer.concat([requestBlock(path), literal("connection", "close")]));
+}
+
 function reset(id: number): Buffer {
   return frame(type.reset, 0, id, Buffer.of(0, 0, 0, 8));
 }
@@ -246,6 +273,26 @@ function text(value: string): Buffer {
   let left = bytes.length - 127;
   for (; left >= 128; left >>= 7) rest.push((left & 127) | 128);
   return Buffer.concat([Buffer.of(127, ...rest, left), bytes]);
+}
+
+interface Answers {
+  readonly read: (chunk: Buffer) => void;
+  readonly seen: { goawayCode: number | undefined; readonly resets: Record<number, number> };
+  /** Resolves when the server has answered the PING behind the flood. */
+  readonly lastPing: Promise<void>;
+}
+
+function answerReader(): Answers {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const seen: Answers["seen"] = { goawayCode: undefined, resets: {} };
+  const read = frameReader((kind, payload) => {
+    if (kind === type.goaway && payload.length >= 8) seen.goawayCode = payload.readUInt32BE(4);
+    if (kind === type.ping && payload.equals(lastPing)) resolve();
+    if (kind !== type.reset) return;
+    const code = payload.readUInt32BE(0);
+    seen.resets[code] = (seen.resets[code] ?? 0) + 1;
+  });
+  return { read, seen, lastPing: promise };
 }
 
 function frameReader(onFrame: (kind: number, payload: Buffer) => void): (chunk: Buffer) => void {

@@ -2,6 +2,7 @@ export { default as fc } from "fast-check";
 export { type AttackResult, attackAside } from "./attack-thread.ts";
 export { measureBeside, residentMib } from "./beside-flood.ts";
 export {
+  assertBounded,
   type Flood,
   type FloodResult,
   type FloodTarget,

@@ -31,6 +31,10 @@ const leaf = issueLeaf(
   issuerOf(root, key),
 );
 const named = formatXfcc(leaf, ["spiffe://td/ns/shop/sa/other"]);
+const claimed = issueLeaf(
+  { serial: Buffer.of(3), spki: spkiOf(key), sans: [{ type: "uri", value: forwarder }], ...lifetime },
+  issuerOf(root, key),
+);
 
 const callerWith = (certificate: string | undefined, header?: string): Caller => ({
   metadata: new Map(header === undefined ? [] : [["x-forwarded-client-cert", [header]]]),
@@ -46,6 +50,11 @@ const cases: readonly (readonly [string, Caller, string | undefined])[] = [
     undefined,
   ],
   ["a forwarder's header with no certificate in its place", callerWith(forwarder, "Cert=x"), undefined],
+  [
+    "of several certificates the last counts, which the forwarder has seen",
+    callerWith(forwarder, `${formatXfcc(claimed, [forwarder])},${named}`),
+    workload,
+  ],
   ["a forwarder without a name speaks for itself", callerWith(forwarder), forwarder],
   [
     "a forwarder whose header names no identity does not get its own identity",

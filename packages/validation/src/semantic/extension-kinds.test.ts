@@ -141,6 +141,13 @@ describeRules("networking.istio.io/v1alpha3", "EnvoyFilter", [
     /proxyVersion: is no regular expression/,
   ],
   [
+    "versions are short",
+    {},
+    patch({ match: { proxy: { proxyVersion: "1".repeat(1_025) } } }),
+    internals,
+    /^warning .*proxyVersion: has more than 1024 characters and no effect/,
+  ],
+  [
     "matches fit the place",
     {},
     patch({ match: { listener: {} } }),

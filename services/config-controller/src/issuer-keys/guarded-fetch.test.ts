@@ -50,12 +50,15 @@ describe("a document", () => {
   });
 
   it("that redirects for ever, to a closed address, or to another scheme is refused", async () => {
+    let asked = 0;
     await using server = await serve(({ url = "" }, response) => {
+      asked++;
       const location = { "/meta": "http://169.254.169.254/", "/file": "file:///etc/passwd" }[url] ?? "/again";
       response.writeHead(302, { location }).end();
     });
     const at = `http://127.0.0.1:${server.port}`;
     assert.equal(await refusal(read(`${at}/`)), "KEYS_UNUSABLE is redirected more than 3 times");
+    assert.equal(asked, 4);
     assert.match(await refusal(read(`${at}/meta`)), /^KEYS_UNREACHABLE has only addresses that are private/);
     assert.equal(await refusal(read(`${at}/file`)), "KEYS_UNUSABLE has the scheme file:");
   });

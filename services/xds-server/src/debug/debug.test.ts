@@ -325,6 +325,45 @@ describe("debug pages", () => {
     await caught("routes with the rule again");
   });
 
+  it("no page and no answer over xDS shows a caller what is of another namespace", async () => {
+    const names = ["web.shop", host, "VirtualService/shop/reviews", "10.0.0.1"];
+    const own: Readonly<Record<string, string>> = { fleet: "", made_from: "object=VirtualService/shop/reviews" };
+    const showing: string[] = [];
+    for (const { path, scope } of debug.pages) {
+      if (scope === "mesh") continue;
+      const shown = async (namespace?: string): Promise<readonly string[]> => {
+        const reply = await page(`${path}?${own[path] ?? "proxyID=web.shop&type=rds&name=80"}`, namespace);
+        // An answer that there is no such proxy repeats the name that was asked for.
+        if ("refused" in reply || (reply.status ?? 200) !== 200) return [];
+        const text = "json" in reply ? JSON.stringify(reply.json) : reply.text;
+        return names.filter((name) => text.includes(name));
+      };
+      assert.deepEqual(await shown("bank"), [], path);
+      if ((await shown("shop")).length > 0) showing.push(path);
+    }
+    for (const path of [
+      "syncz",
+      "adsz",
+      "connections",
+      "config_dump",
+      "explain",
+      "fleet",
+      "made_from",
+      "endpointShardz",
+    ])
+      assert.ok(showing.includes(path), `${path} shows nothing to its own namespace: ${showing}`);
+    for (const [type, asked] of [
+      ["istio.io/debug/syncz", []],
+      ["istio.io/debug/config_dump", ["web.shop"]],
+      ["istio.io/debug", ["connections"]],
+    ] as const) {
+      const ofBank = await ask(type, asked, "bank");
+      assert.ok(!ofBank.resources.some(({ value }) => Buffer.from(value).includes("web.shop")), type);
+      const ofShop = await ask(type, asked, "shop");
+      assert.ok(ofShop.resources.length > 0, type);
+    }
+  });
+
   it("over xDS: syncz is in Envoy's messages, and says which replica answers", async () => {
     const { resources, controlPlane } = await ask("istio.io/debug/syncz", [], "istio-system");
     assert.equal(JSON.parse(controlPlane?.identifier ?? "{}").ID, "replica-1");

@@ -148,6 +148,7 @@ const ofSettings: readonly FieldCase[] = [
     `${manager}.normalizePath`,
     "false",
   ],
+  ["normal paths where nothing else is set", {}, inbound, `${manager}.normalizePath`, "true"],
   [
     "paths of the base form",
     { mesh: { pathNormalization: { normalization: "BASE" } } },

@@ -128,7 +128,8 @@ it("hosts of policies are compared without their case", () => {
 describe("operators of regular expressions in names", () => {
   const names: readonly (readonly [key: string, value: string, meant: string, other: string])[] = [
     ["serviceAccounts", "a.b", "spiffe://td/ns/shop/sa/a.b", "spiffe://td/ns/shop/sa/aXb"],
-    ["source.serviceAccount", "x.y/a|b", "spiffe://td/ns/x.y/sa/a|b", "spiffe://td/ns/xzy/sa/a"],
+    ["source.serviceAccount", "x.y/a", "spiffe://td/ns/x.y/sa/a", "spiffe://td/ns/xzy/sa/a"],
+    ["source.serviceAccount", "x/a|b", "spiffe://td/ns/x/sa/a|b", "spiffe://td/ns/x/sa/a"],
     ["source.namespace", "a.b", "spiffe://td/ns/a.b/sa/c", "spiffe://td/ns/aXb/sa/c"],
     ["source.namespace", "a+(b)", "spiffe://td/ns/a+(b)/sa/c", "spiffe://td/ns/aab/sa/c"],
     ["source.principal", "*.b/ns/c/sa/d", "spiffe://a.b/ns/c/sa/d", "spiffe://aXb/ns/c/sa/d"],

@@ -153,6 +153,12 @@ const cases: readonly {
     problem: /Dockerfile: the image is more than Node and its libraries/,
   },
   {
+    name: "a shell beside Node in the image",
+    file: "Dockerfile",
+    change: ["/image/usr/local/bin /usr/local/bin/node", "/image/usr/local/bin /usr/local/bin/node /bin/dash"],
+    problem: /Dockerfile: the image has the program \/bin\/dash/,
+  },
+  {
     name: "a program that the image does not have",
     file: "docker-compose.yml",
     change: ["services/ca/bin/main.js", "services/cb/bin/main.js"],

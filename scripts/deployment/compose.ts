@@ -64,6 +64,13 @@ export function checkComposeSecrets({ services }: Compose, check: Check): void {
   }
 }
 
+/** Programs that the stage which makes up the image's root names. */
+function copiedPrograms(dockerfile: string): readonly string[] {
+  const [, from = ""] = dockerfile.split(" AS base\n");
+  const [stage = ""] = from.split("\nFROM ");
+  return [...stage.matchAll(/(?<![\w/])\/(?:[\w.-]+\/)*s?bin\/[\w.-]+/g)].map(([program]) => program);
+}
+
 /** One service builds the image, under the project's version; the others take it. */
 export function checkComposeImages({ services }: Compose, version: string, dockerfile: string, check: Check): void {
   const builders = Object.entries(services).filter(([, { build }]) => build !== undefined);
@@ -72,6 +79,8 @@ export function checkComposeImages({ services }: Compose, version: string, docke
   const copied = [...last.matchAll(/^COPY (.*)$/gm)].map(([, what]) => what).join();
   const isMinimal = copied === "--from=base /image /,--from=build /bundle /flotilla" && !/^RUN /m.test(last);
   check(isMinimal, "Dockerfile: the image is more than Node and its libraries");
+  for (const program of copiedPrograms(dockerfile))
+    check(program === "/usr/local/bin/node", `Dockerfile: the image has the program ${program}`);
   const ours = `flotilla:${version}`;
   check(builders[0]?.[1].image === ours, `${file}: the image that is built is not ${ours}`);
   for (const [name, { image = "", build }] of Object.entries(services)) {

@@ -129,6 +129,24 @@ const cases: readonly {
     want: [`a.example: ${db}`, `b.example: ${db}=1 ${mongo}=3`],
   },
   {
+    name: "the first that has a server name, and a later one for its other names",
+    of: "0.0.0.0_443",
+    objects: [
+      gateway(
+        server(443, "HTTPS", ["a.example"], tls("SIMPLE")),
+        server(443, "TLS", ["*.example"], tls("PASSTHROUGH")),
+      ),
+      routes({
+        hosts: ["a.example", "b.example"],
+        tls: [
+          { match: [{ sniHosts: ["a.example", "b.example"] }], route: [toDb(5432)] },
+          { match: [{ sniHosts: ["c.example"] }], route: [toDb(27017)] },
+        ],
+      }),
+    ],
+    want: ["a.example tls: https.443.p443.g.istio-system", `b.example: ${db}`, `c.example: ${mongo}`],
+  },
+  {
     name: "one for each port of a service of the mesh that other networks ask for",
     of: "0.0.0.0_15443",
     objects: [gateway(server(15443, "TLS", ["*.local"], tls("AUTO_PASSTHROUGH")))],

@@ -73,6 +73,24 @@ const cases: readonly {
     reports: ["shop/b: 8443 has x already"],
   },
   {
+    name: "of HTTPS servers it is one host, whatever namespace it is limited to",
+    servers: [
+      aServer("a", "HTTPS", { tls: simple, hosts: ["shop/*.x"] }),
+      aServer("b", "HTTPS", { tls: simple, hosts: ["y", "*.x"] }),
+      aServer("c", "HTTPS", { tls: simple, hosts: ["other/*.x"], bind: "10.0.0.1" }),
+    ],
+    listeners: ["8443| a", "8443|10.0.0.1 c"],
+    reports: ["shop/b: 8443 has *.x already"],
+  },
+  {
+    name: "of servers that pass TLS through it is not: their routes name what they take",
+    servers: [
+      aServer("a", "TLS", { tls: passthrough, hosts: ["shop/*.x"] }),
+      aServer("b", "TLS", { tls: passthrough, hosts: ["other/*.x"] }),
+    ],
+    listeners: ["8443| a+b"],
+  },
+  {
     name: "plain TCP stands alone",
     servers: [aServer("a", "TCP"), aServer("b", "TCP")],
     listeners: ["8443| a"],

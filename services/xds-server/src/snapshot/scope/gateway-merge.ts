@@ -124,9 +124,15 @@ function listenerKey(port: number, bind: string, transport: GatewayServer["trans
   return `${port}|${bind}${transport === "udp" ? "|udp" : ""}`;
 }
 
-/** Hosts become the matches of filter chains, which Envoy refuses twice on one listener. A host may stand in one server twice. */
-function hostConflict({ tlsBinds }: PortUnderWay, { server, hosts }: GatewayServer): string | undefined {
+/**
+ * Hosts become the matches of filter chains, which Envoy refuses twice on one listener. A host may stand in one server twice.
+ *
+ * differs: istiod compares hosts of HTTPS servers with the namespaces that they are limited to, which no filter chain has: Envoy refuses the
+ * whole listener then.
+ */
+function hostConflict({ tlsBinds }: PortUnderWay, { server, hosts: texts }: GatewayServer): string | undefined {
   if (server.tls === undefined) return undefined;
+  const hosts = isHttpServer(server) ? texts.map(plainHost) : texts;
   const twice = hosts.filter((host) => tlsBinds.get(host) === server.bind);
   if (twice.length > 0) return `has ${twice.join(", ")} already`;
   for (const host of hosts) tlsBinds.set(host, server.bind);

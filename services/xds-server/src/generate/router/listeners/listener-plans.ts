@@ -12,6 +12,9 @@ import { listenerTraits } from "../../select/listener-traits.ts";
 import { protocolOf, type RouterChain, type RouterHttpChain, type RouterListenerPlan, serverNames } from "./plan.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
+/** No server name is this one: a chain without any takes all. */
+const anyName = "";
+
 /** By name; those without any filter chain are left out. */
 export const routerListenerNames = query<readonly string[]>("router-listener-names", (view) =>
   [...view.read(listenersByName).keys()].filter((name) => view.read(routerListenerPlan, name) !== undefined),
@@ -76,11 +79,14 @@ function httpsChain(server: GatewayServer): RouterHttpChain {
   };
 }
 
-/** Envoy refuses two chains with one match; the first stays. */
+/** Envoy refuses the listener where two chains have a server name in common; a name stays with the first. */
 function distinct(chains: readonly RouterChain[]): readonly RouterChain[] {
   const seen = new Set<string>();
-  return chains.filter(({ serverNames: names }) => {
-    const key = names.join(" ");
-    return !seen.has(key) && seen.add(key);
+  return chains.flatMap((chain) => {
+    const asked = chain.serverNames.length === 0 ? [anyName] : chain.serverNames;
+    const free = asked.filter((name) => !seen.has(name));
+    for (const name of free) seen.add(name);
+    if (free.length === asked.length) return [chain];
+    return free.length === 0 ? [] : [{ ...chain, serverNames: free }];
   });
 }

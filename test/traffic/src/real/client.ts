@@ -121,7 +121,8 @@ export function firstLine(socket: ReturnType<typeof connect>): Promise<string> {
   });
 }
 
-function parseReply(body: string): EchoReply | undefined {
+/** Undefined for a page of the proxy's own. */
+export function parseReply(body: string): EchoReply | undefined {
   try {
     return JSON.parse(body) as EchoReply;
   } catch {

@@ -2,7 +2,7 @@
  * One real Envoy that is all workloads at once: the core generates what every workload of a batch would get, and the listeners of
  * all of them are served to the one Envoy, on addresses of 127/8 that no batch had before.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,19 +16,33 @@ import { type ProxyConfiguration, textAt } from "@flotilla/traffic";
 import { nameSet, type Resource } from "@flotilla/xds";
 import { Core } from "@flotilla/xds-server/core";
 import { startTestServer, type TestServer } from "@flotilla/xds-server/testing";
+import { withPinnedChoice } from "./pinned-choice.ts";
 
 /** Everything lives in this namespace. */
 export const namespace = "shop";
 
 const types = [typeUrl.endpoint, typeUrl.cluster, typeUrl.route, typeUrl.listener] as const;
 
+/** Of the log of an Envoy that does not do what it was sent. */
+const shownLines = 5;
+
 /** By type. */
 export type Resources = ReadonlyMap<string, readonly Resource[]>;
 
 export interface BatchOptions {
   readonly mesh?: JsonObject;
-  /** Workloads by the label `app`, with the addresses whose listeners are served; `*` for all. */
-  readonly workloads: readonly { readonly app: string; readonly addresses: readonly string[] }[];
+  readonly workloads: readonly Workload[];
+  /** Served beside what is generated. */
+  readonly secrets?: readonly Resource[];
+}
+
+export interface Workload {
+  /** Its label of this name. */
+  readonly app: string;
+  /** Those whose listeners are served; `*` for all. */
+  readonly addresses: readonly string[];
+  /** A sidecar when absent. */
+  readonly type?: "sidecar" | "router";
 }
 
 export class OneEnvoy implements AsyncDisposable {
@@ -36,9 +50,14 @@ export class OneEnvoy implements AsyncDisposable {
   readonly #owned: AsyncDisposableStack;
   readonly #server: TestServer;
   readonly #envoy: Envoy;
+  /** Names of all clusters that were served. */
+  readonly #clusters = new Set<string>();
+  /** Clusters of its bootstrap. */
+  readonly #staticClusters: number;
   #batches = 0;
 
-  private constructor(owned: AsyncDisposableStack, server: TestServer, envoy: Envoy) {
+  private constructor(owned: AsyncDisposableStack, server: TestServer, envoy: Envoy, staticClusters: number) {
+    this.#staticClusters = staticClusters;
     this.#owned = owned;
     this.#server = server;
     this.#envoy = envoy;
@@ -61,7 +80,7 @@ export class OneEnvoy implements AsyncDisposable {
     const binary = await findServer("envoy", { env: process.env });
     const envoy = owned.use(await startEnvoy({ binary, directory, name: "all", bootstrap }));
     await envoy.ready(30_000);
-    return new OneEnvoy(owned.move(), server, envoy);
+    return new OneEnvoy(owned.move(), server, envoy, (await clusterCounts(envoy)).added);
   }
 
   /** Begins a batch. */
@@ -75,24 +94,37 @@ export class OneEnvoy implements AsyncDisposable {
   }
 
   /** Replaces what Envoy is served; what each workload gets, in their order. @throws for an object that is refused */
-  put(objects: readonly KubeObject[], { mesh = {}, workloads }: BatchOptions): readonly Resources[] {
+  put(objects: readonly KubeObject[], { mesh = {}, workloads, secrets = [] }: BatchOptions): readonly Resources[] {
     const core = new Core();
     const [refusal] = core.apply(loadMesh(objects, mesh as never));
     if (refusal !== undefined) throw refusal.error;
-    const each = workloads.map(({ app, addresses }) => resourcesOf(core, app, addresses));
+    const each = workloads.map((workload) => resourcesOf(core, workload));
+    if (secrets.length > 0) this.#server.source.put(typeUrl.secret, secrets);
     for (const type of types) {
       const byName = new Map(each.flatMap((of) => (of.get(type) ?? []).map((one) => [one.name, one] as const)));
-      this.#server.source.put(type, [...byName.values()]);
+      const all = [...byName.values()];
+      if (type === typeUrl.cluster) for (const { name } of all) this.#clusters.add(name);
+      this.#server.source.put(type, type === typeUrl.route ? all.map(withPinnedChoice) : all);
     }
     return each;
   }
 
   /** Resolves when Envoy takes connections there. */
   async listening(address: string, port: number): Promise<void> {
-    await until(() => accepts(address, port), {
-      withinMs: 30_000,
-      what: `the listener ${address}:${port} (${this.logFile})`,
+    const what = `the listener ${address}:${port}`;
+    await until(() => accepts(address, port), { withinMs: 30_000, what }).catch((cause: unknown) => {
+      const log = readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-shownLines).join("\n");
+      throw new Error(`${what} does not open: ${log}`, { cause });
     });
+  }
+
+  /** Resolves when Envoy has the endpoints of all clusters: until then it answers 503 without a body for those that wait. */
+  async warm(): Promise<void> {
+    const isWarm = async () => {
+      const { added, warming } = await clusterCounts(this.#envoy);
+      return warming === 0 && added >= this.#staticClusters + this.#clusters.size;
+    };
+    await until(isWarm, { withinMs: 30_000, what: `warm clusters (${this.logFile})` });
   }
 
   /** Counters of refused updates. */
@@ -112,11 +144,10 @@ export function object(kind: string, name: string, spec: object): KubeObject {
   return { apiVersion, kind, metadata: { name, namespace }, spec } as KubeObject;
 }
 
-/** The resources of a workload's proxy; of listeners those at the addresses, `*` for all. */
-function resourcesOf(core: Core, app: string, addresses: readonly string[]): Resources {
+function resourcesOf(core: Core, { app, addresses, type: nodeType = "sidecar" }: Workload): Resources {
   const subject = core.subjectOf(
     parseNode({
-      id: `sidecar~192.0.2.1~${app}.${namespace}~${namespace}.svc.cluster.local`,
+      id: `${nodeType}~192.0.2.1~${app}.${namespace}~${namespace}.svc.cluster.local`,
       locality: { region: "", zone: "", subzone: "" },
       // None of those that only the Envoy of Istio has.
       extensions: new Set<string>(),
@@ -172,6 +203,12 @@ export function configurationOf(resources: Resources): ProxyConfiguration {
     clusters: byName(typeUrl.cluster, "name"),
     endpoints: byName(typeUrl.endpoint, "clusterName"),
   };
+}
+
+async function clusterCounts(envoy: Envoy): Promise<{ readonly added: number; readonly warming: number }> {
+  const stats = await envoy.stats(/^cluster_manager\.(cluster_added|warming_clusters)$/);
+  const count = (name: string) => stats.get(`cluster_manager.${name}`) ?? 0;
+  return { added: count("cluster_added"), warming: count("warming_clusters") };
 }
 
 function accepts(host: string, port: number): Promise<boolean> {

@@ -1,5 +1,4 @@
 /** Each batch of rounds in plain text: a client with the routes of all rounds, and a workload with the policies of each. */
-import { type EchoServer, startEchoServer } from "@flotilla/dataplane";
 import type { KubeObject } from "@flotilla/model";
 import { until } from "@flotilla/runtime";
 import { freePort } from "@flotilla/servers";
@@ -7,6 +6,7 @@ import { type Trace, traceCall } from "@flotilla/traffic";
 import { Caller } from "../../caller.ts";
 import { type Answer, type CallOptions, httpCall } from "../client.ts";
 import { configurationOf, jsonOf, namespace, OneEnvoy, object } from "./one-envoy.ts";
+import { type RecordingBackend, startRecordingBackend } from "./recording-backend.ts";
 import { destinations, type Round } from "./rounds.ts";
 
 export interface Batch {
@@ -21,27 +21,33 @@ export interface Batch {
 export class PlainLab implements AsyncDisposable {
   readonly envoy: OneEnvoy;
   readonly #owned: AsyncDisposableStack;
-  readonly #backends: readonly EchoServer[];
+  readonly backends: readonly RecordingBackend[];
   readonly #port: number;
 
-  private constructor(owned: AsyncDisposableStack, envoy: OneEnvoy, backends: readonly EchoServer[], port: number) {
+  private constructor(
+    owned: AsyncDisposableStack,
+    envoy: OneEnvoy,
+    backends: readonly RecordingBackend[],
+    port: number,
+  ) {
     this.#owned = owned;
     this.envoy = envoy;
-    this.#backends = backends;
+    this.backends = backends;
     this.#port = port;
   }
 
   static async start(): Promise<PlainLab> {
     await using owned = new AsyncDisposableStack();
-    const backends: EchoServer[] = [];
-    for (const name of destinations) backends.push(owned.use(await startEchoServer(name)));
+    const backends: RecordingBackend[] = [];
+    for (const name of destinations) backends.push(owned.use(await startRecordingBackend(name)));
     const envoy = owned.use(await OneEnvoy.start());
     return new PlainLab(owned.move(), envoy, backends, await freePort());
   }
 
   /** Served when it resolves. */
-  async serve(rounds: readonly Round[]): Promise<Batch> {
+  async serve(rounds: readonly Pick<Round, "routes" | "policies">[]): Promise<Batch> {
     const marker = `marker${this.envoy.nextBatch()}`;
+    for (const backend of this.backends) backend.forget();
     const address = (last: number) => this.envoy.address(last);
     const inbound = rounds.map((_, index) => ({ app: `w${index}`, addresses: [address(index)] }));
     const [client = new Map(), ...workloads] = this.envoy.put(this.#objects(rounds, marker), {
@@ -83,7 +89,7 @@ export class PlainLab implements AsyncDisposable {
     return this.#owned.disposeAsync();
   }
 
-  #objects(rounds: readonly Round[], marker: string): readonly KubeObject[] {
+  #objects(rounds: readonly Pick<Round, "routes" | "policies">[], marker: string): readonly KubeObject[] {
     const port = { number: this.#port, name: "http", protocol: "HTTP" };
     const service = (name: string, endpoints: readonly object[]) =>
       object("ServiceEntry", name, {
@@ -94,11 +100,11 @@ export class PlainLab implements AsyncDisposable {
         endpoints,
       });
     const routes = (name: string, http: readonly object[]) => object("VirtualService", name, { hosts: [name], http });
-    const [backend] = this.#backends;
+    const [backend] = this.backends;
     return [
       object("PeerAuthentication", "default", { mtls: { mode: "DISABLE" } }),
       ...destinations.map((name, index) =>
-        service(name, [{ address: "127.0.0.1", ports: { http: this.#backends[index]?.port } }]),
+        service(name, [{ address: "127.0.0.1", ports: { http: this.backends[index]?.port } }]),
       ),
       object("Sidecar", "client", {
         workloadSelector: { labels: { app: "client" } },

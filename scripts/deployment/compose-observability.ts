@@ -11,6 +11,7 @@ const services: Readonly<Record<string, number>> = {
   "service-controller": defaultPorts.serviceController.health,
   ca: defaultPorts.ca.health,
   webhook: defaultPorts.webhook.health,
+  console: defaultPorts.console.health,
 };
 
 interface PrometheusFile {

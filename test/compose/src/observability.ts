@@ -24,7 +24,7 @@ export async function checkObservability(project: Project, watchers: Readonly<Re
   );
   const areUp = async () => {
     const states = await targetStates();
-    return states?.size === 5 && [...states.values()].every((state) => state === "up");
+    return states?.size === 6 && [...states.values()].every((state) => state === "up");
   };
   await until(areUp, { withinMs: 90_000, everyMs: 1_000, what: "every service to be scraped" });
   const isEvaluated = async () => [...(await evaluatedAlerts()).values()].every((health) => health === "ok");

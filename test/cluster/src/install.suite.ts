@@ -11,7 +11,7 @@ import { provideImage } from "./images.ts";
 import { notExecuted, repository, runSection } from "./install-page.ts";
 import { inventory, newSince } from "./inventory.ts";
 import { counts, during, untilAnswered } from "./load.ts";
-import { apply, kubectl, ProcessError } from "./process.ts";
+import { apply, kubectl, ProcessError, run } from "./process.ts";
 import { removeStranger, startStranger, strangerGets } from "./stranger.ts";
 
 const image = "flotilla:0.1.0";
@@ -101,6 +101,22 @@ describe("Flotilla in Kubernetes", () => {
     rmSync(directory, { recursive: true });
     record("requests while the seal key is changed and services restart", `${answered} answered, ${failed} failed`);
     assert.equal(failed, 0);
+  });
+
+  it("`flotilla logs` shows the lines of the pods of every service, and those of one", async () => {
+    const logs = (...args: readonly string[]) =>
+      run(process.execPath, [
+        join(repository, "packages/cli/bin/flotilla.mjs"),
+        ...["logs", "-n", "istio-system", "--kubeconfig", process.env["KUBECONFIG"] ?? "", ...args],
+      ]);
+    const all = await logs("--tail", "100000");
+    for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
+      assert.match(all, new RegExp(`INFO +flotilla-${service}-\\S+ +\\S`));
+    const ofOne = (await logs("-o", "json", "ca")).trim().split("\n");
+    const services = ofOne
+      .filter((line) => line.startsWith("{"))
+      .map((line) => (JSON.parse(line) as { readonly service?: string }).service);
+    assert.deepEqual([...new Set(services)], ["ca"]);
   });
 
   it("is removed by the commands of the page, and leaves nothing behind", { timeout: 10 * minutes }, async () => {

@@ -152,6 +152,17 @@ describe("Docker Compose", () => {
     assert.match(text, /generation \d+/);
   });
 
+  it("`flotilla logs --compose` shows the lines of every service, and those of one", async () => {
+    const all = await project.flotilla("logs", "--compose", "--tail", "100000");
+    for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
+      assert.match(all, new RegExp(`INFO +${service}-\\d+ +\\S`));
+    const ofOne = (await project.flotilla("logs", "--compose", "-o", "json", "ca")).trim().split("\n");
+    const services = ofOne
+      .filter((line) => line.startsWith("{"))
+      .map((line) => (JSON.parse(line) as { readonly service?: string }).service);
+    assert.deepEqual([...new Set(services)], ["ca"]);
+  });
+
   it(
     "the profile `observability`: Prometheus scrapes every service, evaluates every alert, answers every panel",
     {

@@ -64,6 +64,11 @@ export class Project implements AsyncDisposable {
     return stdout;
   }
 
+  /** The command of this repository, in the directory of the project. */
+  async flotilla(...args: readonly string[]): Promise<string> {
+    return this.command(process.execPath, [join(repository, "packages/cli/bin/flotilla.mjs"), ...args]);
+  }
+
   async exec(service: string, ...command: readonly string[]): Promise<string> {
     return this.compose(["exec", "-T", service, ...command]);
   }

@@ -11,7 +11,7 @@ const written = new Set(["sh", "yaml", "json"]);
 /** @param exclude pages that are generated, or list what is not for readers to type */
 export async function commandBlockProblems(root: string, exclude: ReadonlySet<string>): Promise<readonly string[]> {
   const problems: string[] = [];
-  for await (const page of glob("docs/{*,tasks/*,security/*}.md", { cwd: root })) {
+  for await (const page of glob("docs/{*,install/*,tasks/*,security/*}.md", { cwd: root })) {
     if (exclude.has(page)) continue;
     problems.push(
       ...problemsOfPage(readFileSync(join(root, page), "utf8"), (path) => existsSync(join(root, path))).map(

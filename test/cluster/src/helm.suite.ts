@@ -1,4 +1,4 @@
-/** The Helm chart by docs/install.md: installed, upgraded under load, removed, and with a revision of its own. */
+/** The Helm chart by docs/install/helm.md: installed, upgraded under load, removed, and with a revision of its own. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { before, describe, it } from "node:test";

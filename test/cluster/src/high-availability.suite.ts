@@ -1,4 +1,4 @@
-/** Replicated NATS and Redis by docs/install.md: over from k8s/base, a server of each killed, and removed. */
+/** Replicated NATS and Redis by docs/install/high-availability.md: over from k8s/base, a server of each killed, and removed. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { pods, untilReady } from "./control-plane.ts";

@@ -1,4 +1,4 @@
-/** The image of a checkout, in the cluster: by CLUSTER_IMAGES, or by the commands of docs/install.md. */
+/** The image of a checkout, in the cluster: by CLUSTER_IMAGES, or by the commands of docs/install/kubernetes.md. */
 import { runSection } from "./install-page.ts";
 import { run } from "./process.ts";
 

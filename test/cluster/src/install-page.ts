@@ -1,4 +1,4 @@
-/** The commands of docs/install.md and docs/operations.md, section by section, run as they stand there. */
+/** The commands of the pages of docs/install and of docs/operations.md, section by section, run as they stand there. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,14 +6,18 @@ import { run } from "./process.ts";
 
 export const repository = fileURLToPath(new URL("../../..", import.meta.url));
 
-const pages = ["docs/install.md", "docs/operations.md"];
+/** Each is a chapter, whose title begins the names of its sections. */
+const chapters = ["kubernetes", "beside-istiod", "takeover", "high-availability", "helm", "revision-tags"].map(
+  (name) => `docs/install/${name}.md`,
+);
+const operations = "docs/operations.md";
 const executed = new Set<string>();
 
-/** Runs every block of a section (`Kubernetes/Install`, or `Back-up` without a lower heading). @throws ProcessError with what it wrote */
+/** Runs every block of a section (`Kubernetes/Install`, or `Back-up` of the operations). @throws ProcessError with what it wrote */
 export async function runSection(section: string, cwd = repository): Promise<string> {
   executed.add(section);
   const blocks = allSections().get(section);
-  if (blocks === undefined) throw new Error(`${pages.join(" and ")} have no commands under ${section}`);
+  if (blocks === undefined) throw new Error(`no page has commands under ${section}`);
   let output = "";
   for (const block of blocks) output += await run("bash", ["-euo", "pipefail", "-c", block], { cwd });
   return output;
@@ -25,11 +29,18 @@ export function notExecuted(isMeant: (section: string) => boolean): readonly str
 }
 
 function allSections(): ReadonlyMap<string, readonly string[]> {
-  return new Map(pages.flatMap((page) => [...sections(readFileSync(join(repository, page), "utf8"))]));
+  const text = (page: string) => readFileSync(join(repository, page), "utf8");
+  return new Map([
+    ...chapters.flatMap((page) => [...sections(text(page), (chapter, section) => `${chapter}/${section}`)]),
+    ...sections(text(operations), (_, section) => section),
+  ]);
 }
 
-/** The blocks of commands (```sh) of each section of the second and third level. */
-function sections(page: string): ReadonlyMap<string, readonly string[]> {
+/** The blocks of commands (```sh) of each section of the second level. */
+function sections(
+  page: string,
+  nameOf: (chapter: string, section: string) => string,
+): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   let chapter = "";
   let section = "";
@@ -40,11 +51,8 @@ function sections(page: string): ReadonlyMap<string, readonly string[]> {
       block = undefined;
     } else if (block !== undefined) block.push(line);
     else if (line === "```sh") block = [];
-    else if (line.startsWith("### ")) section = `${chapter}/${line.slice(4)}`;
-    else if (line.startsWith("## ")) {
-      chapter = line.slice(3);
-      section = chapter;
-    }
+    else if (line.startsWith("# ")) chapter = line.slice(2);
+    else if (line.startsWith("## ")) section = nameOf(chapter, line.slice(3));
   }
   return found;
 }

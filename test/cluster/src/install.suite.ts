@@ -1,4 +1,4 @@
-/** Installation by docs/install.md, what works then, and that nothing is left afterwards. */
+/** Installation by docs/install/kubernetes.md, what works then, and that nothing is left afterwards. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

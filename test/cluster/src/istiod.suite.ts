@@ -1,4 +1,4 @@
-/** Beside an istiod and in its place, and back, by docs/install.md. CLUSTER_ISTIO installs and removes the istiod. */
+/** Beside an istiod and in its place, and back, by docs/install/beside-istiod.md and takeover.md. CLUSTER_ISTIO installs and removes the istiod. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { until } from "@flotilla/runtime";

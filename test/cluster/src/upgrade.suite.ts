@@ -1,4 +1,4 @@
-/** From another revision of the repository to this one, by docs/install.md, under load. */
+/** From another revision of the repository to this one, by docs/install/kubernetes.md, under load. */
 import assert from "node:assert/strict";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

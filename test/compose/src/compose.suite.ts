@@ -138,8 +138,8 @@ describe("Docker Compose", () => {
     assert.deepEqual(alarming, []);
   });
 
-  it("every command of docs/install.md works", { timeout: 900_000 }, async () => {
-    const commands = commandsOf(join(project.directory, "docs/install.md"), "Docker Compose");
+  it("every command of docs/install/docker-compose.md works", { timeout: 900_000 }, async () => {
+    const commands = commandsOf(join(project.directory, "docs/install/docker-compose.md"));
     assert.ok(commands.length >= 5);
     for (const command of commands) await project.command("bash", ["-euo", "pipefail", "-c", command]);
   });

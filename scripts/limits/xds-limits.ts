@@ -45,7 +45,7 @@ export const xdsLimits: readonly Limit[] = [
     ],
   },
   {
-    resource: "connections to 15010 and 15012 without a stream",
+    resource: "connections to 15010, 15012 and 15013 without a request",
     bounds: [
       inFile("packages/raw-grpc/src/idle-connections.ts", "maxIdlePerAddress", "of an address"),
       inFile("packages/raw-grpc/src/idle-connections.ts", "maxIdle", "in all"),
@@ -57,8 +57,49 @@ export const xdsLimits: readonly Limit[] = [
         "of one address are 2,048 at most: the oldest are closed, and streams of that address go on",
       ],
       [
+        "services/xds-server/src/serve/hostile-sessions.test.ts",
+        "keep no connection: 2,048 of an address stay, and streams of that address go on",
+      ],
+      ["services/ca/src/idle-connections.test.ts", "connections without a request are 2,048 of an address at most"],
+      [
         "packages/raw-grpc/src/idle-connections.test.ts",
         "beyond those in all close the oldest of the address with the most",
+      ],
+      ["packages/raw-grpc/src/idle-connections.test.ts", "are 8,192 in all without bounds of its own"],
+    ],
+  },
+  {
+    resource: "bytes of messages over gRPC that are not whole",
+    bounds: [
+      inFile("packages/raw-grpc/src/partial-messages.ts", "maxPartialBytesOfAddress", "of an address"),
+      inFile("packages/raw-grpc/src/partial-messages.ts", "maxPartialBytes", "in all"),
+    ],
+    effect:
+      "RESOURCE_EXHAUSTED for the call that goes over it, in all for the newest of the address that holds the most",
+    tests: [
+      [
+        "packages/raw-grpc/src/partial-messages.test.ts",
+        "holds 64 MiB of one address at most, without bounds of its own",
+      ],
+      [
+        "packages/raw-grpc/src/partial-messages.test.ts",
+        "beyond the bytes in all end the newest call of the address that holds the most",
+      ],
+      ["packages/raw-grpc/src/partial-messages.test.ts", "hold 256 MiB in all"],
+    ],
+  },
+  {
+    resource: "a request for a certificate on 15013",
+    bounds: [
+      inFile("services/ca/src/app/port.ts", "maxMessageBytes", "bytes"),
+      inFile("services/ca/src/app/port.ts", "maxStreamsPerConnection", "at a time on one connection"),
+    ],
+    effect: "RESOURCE_EXHAUSTED, the bytes are not read; more calls are refused by HTTP/2",
+    tests: [
+      ["services/ca/src/refusals.test.ts", "a message of more than 64 kB is not read"],
+      [
+        "services/ca/src/http2-floods.test.ts",
+        "a connection may have eight calls at a time, as packages/raw-grpc enforces",
       ],
     ],
   },

@@ -1,6 +1,8 @@
 /** One call: messages as bytes in both directions, and a status at the end. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { FrameReader } from "./frame.ts";
+import type { ConnectionUse } from "./idle-connections.ts";
+import type { PartialMessages } from "./partial-messages.ts";
 import { type CallStatus, encodeStatusMessage, type GrpcError } from "./status.ts";
 
 /** Receives what the client of a call sends. */
@@ -18,9 +20,13 @@ export interface CallListener {
 export interface Peer {
   /** `address:port`, an IPv6 address in brackets. */
   readonly address: string;
+  /** The address without the port and without brackets. */
+  readonly host: string;
   /** DER; undefined when the client showed none. */
   readonly certificate: Buffer | undefined;
   readonly session: ServerHttp2Session;
+  readonly use: ConnectionUse;
+  readonly partial: PartialMessages;
 }
 
 /** Called once: the bytes have left, or cannot any more. Never before the call of `write` returns. */
@@ -78,18 +84,33 @@ export class RawCall {
     this.#listener = listener;
     const encoding = this.#headers["grpc-encoding"];
     const reader = new FrameReader({ maxBytes: this.#maxMessageBytes, encoding: encoding?.toString() });
+    const { use, partial, host } = this.#peer;
     const onMessage = (message: Buffer): void => {
+      use.keep(this.#stream);
       if (!this.#isEnded) listener.onMessage(message);
     };
+    const refuse = (error: GrpcError): void => {
+      this.#stream.pause();
+      if (!this.#isEnded) listener.onUnreadable(error);
+    };
+    const holder = { refuse };
+    let heldBytes = 0;
+    const hold = (bytes: number): void => {
+      if (bytes === heldBytes) return;
+      heldBytes = bytes;
+      partial.hold(holder, host, bytes);
+    };
+    use.awaitRequest(this.#stream);
     this.#stream.on("data", (chunk: Buffer) => {
       if (this.#isEnded) return;
       try {
         reader.read(chunk, onMessage);
+        hold(reader.pendingBytes);
       } catch (error) {
-        this.#stream.pause();
-        listener.onUnreadable(error as GrpcError);
+        refuse(error as GrpcError);
       }
     });
+    this.#stream.once("close", () => hold(0));
     this.#stream.once("end", () => {
       if (!this.isClosed) listener.onEnd();
     });

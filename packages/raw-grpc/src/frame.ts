@@ -45,6 +45,11 @@ export class FrameReader {
     this.#options = options;
   }
 
+  /** Bytes that are held of an incomplete message. */
+  get pendingBytes(): number {
+    return this.#length;
+  }
+
   /** @throws GrpcError RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL: nothing more can be read */
   read(chunk: Buffer, onMessage: (message: Buffer) => void): void {
     this.#pieces.push(chunk);

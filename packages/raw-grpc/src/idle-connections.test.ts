@@ -1,22 +1,36 @@
-/** Connections without a call beyond the bounds, against a real server on several addresses of this host. */
+/** Connections without a request beyond the bounds, against a real server on several addresses of this host. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect } from "node:http2";
+import { EventEmitter, once } from "node:events";
+import { connect, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer, type Socket, connect as tcp } from "node:net";
 import { describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
-import { frameOf } from "./frame.ts";
-import type { IdleBounds } from "./idle-connections.ts";
-import { RawGrpcServer } from "./server.ts";
+import { frameHeadBytes, frameOf } from "./frame.ts";
+import { defaultIdleBounds, type IdleBounds, IdleConnections } from "./idle-connections.ts";
+import { type Handler, RawGrpcServer } from "./server.ts";
 
 const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
+
+/** Answers at once and after each message. */
+const listen: Handler = (call) => {
+  call.listen({
+    onMessage: (message) => call.write(frameOf(message), () => undefined),
+    onEnd: () => undefined,
+    onCancelled: () => undefined,
+    onUnreadable: () => undefined,
+  });
+  call.write(frameOf(), () => undefined);
+};
 
 async function serve(idle: IdleBounds) {
   let closed = 0;
   const server = new RawGrpcServer({
     ...{ maxMessageBytes: 1_000, maxStreamsPerConnection: 100, keepaliveMs: 60_000, keepaliveTimeoutMs: 1_000 },
     ...{ maxAgeMs: undefined, maxAgeGraceMs: 50, idle, onIdleClosed: () => closed++ },
-    methods: new Map([["/test.Test/Hold", (call) => call.write(frameOf(), () => undefined)]]),
+    methods: new Map<string, Handler>([
+      ["/test.Test/Hold", (call) => call.write(frameOf(), () => undefined)],
+      ["/test.Test/Listen", listen],
+    ]),
   });
   const injector = server.createConnectionInjector();
   const listener = createServer((socket) => injector.injectConnection(socket)).listen(0, "127.0.0.1");
@@ -37,13 +51,21 @@ async function serve(idle: IdleBounds) {
     come,
     closedIdle: () => closed,
     /** A call that has been answered; `end` cancels it. */
-    hold: async () => {
+    hold: async (method = "Hold", request?: Buffer) => {
       const session = connect(`http://127.0.0.1:${port}`);
       session.on("error", () => undefined);
-      const headers = { ":path": "/test.Test/Hold", ":method": "POST", "content-type": "application/grpc" };
+      const headers = { ":path": `/test.Test/${method}`, ":method": "POST", "content-type": "application/grpc" };
       const call = session.request(headers);
       call.on("error", () => undefined).resume();
       await once(call, "response");
+      if (request !== undefined) {
+        let bytes = 0;
+        call.on("data", (chunk: Buffer) => {
+          bytes += chunk.length;
+        });
+        call.write(request);
+        await until(() => bytes > 2 * frameHeadBytes, soon("an answer"));
+      }
       return { session, end: () => call.close() };
     },
     [Symbol.asyncDispose]: async () => {
@@ -55,7 +77,7 @@ async function serve(idle: IdleBounds) {
 
 const gone = (sockets: readonly Socket[]) => sockets.map(({ closed }) => closed);
 
-describe("connections without a call", () => {
+describe("connections without a request", () => {
   it("beyond those of one address close its oldest, and none of another address", async () => {
     await using it = await serve({ perAddress: 2, inAll: 100 });
     const others = await it.come(1, "127.0.0.2");
@@ -84,5 +106,28 @@ describe("connections without a call", () => {
     assert.deepEqual([session.destroyed, gone(second), it.closedIdle()], [false, [false], 2]);
     await it.come(2);
     await until(() => session.destroyed, soon("the end of the one that had a call"));
+  });
+
+  it("count while their call has sent no whole request, and not once it has", async () => {
+    await using it = await serve({ perAddress: 2, inAll: 100 });
+    const silent = await it.hold("Listen");
+    const part = await it.hold("Listen", undefined);
+    const asking = await it.hold("Listen", frameOf(Buffer.from("request")));
+    const sockets = await it.come(1);
+    await until(() => silent.session.destroyed, soon("the end of the one without a request"));
+    assert.deepEqual([part.session.destroyed, asking.session.destroyed, it.closedIdle()], [false, false, 1]);
+    await it.come(2);
+    await until(() => sockets[0]?.closed === true, soon("the end of the silent one"));
+    assert.deepEqual([part.session.destroyed, asking.session.destroyed, it.closedIdle()], [true, false, 3]);
+  });
+
+  it("are 8,192 in all without bounds of its own", () => {
+    let closed = 0;
+    const idle = new IdleConnections(defaultIdleBounds, () => closed++);
+    const session = () => Object.assign(new EventEmitter(), { destroyed: false, destroy: () => undefined });
+    for (let at = 0; at < 8_192; at++) idle.watch(session() as unknown as ServerHttp2Session, `10.0.0.${at % 5}`);
+    assert.equal(closed, 0);
+    idle.watch(session() as unknown as ServerHttp2Session, "10.0.0.9");
+    assert.equal(closed, 1);
   });
 });

@@ -1,10 +1,11 @@
 /**
- * Bounds the connections that carry no call: each costs about 14 kB and a file descriptor, and nothing else would end it before the keepalive. The
- * oldest is closed for the next; a client that opens its call right after connecting is not among them.
+ * Bounds the connections that carry no request: each costs about 14 kB and a file descriptor, and nothing else would end it before the keepalive.
+ * The oldest is closed for the next. A client that sends its request right after connecting is not among them, a client that opens a call and
+ * sends nothing is.
  */
-import type { ServerHttp2Session } from "node:http2";
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 
-/** Of connections without a call. */
+/** Of connections without a request. */
 export interface IdleBounds {
   readonly perAddress: number;
   readonly inAll: number;
@@ -15,7 +16,17 @@ const maxIdle = 8_192;
 /** Unless others are given. */
 export const defaultIdleBounds: IdleBounds = { perAddress: maxIdlePerAddress, inAll: maxIdle };
 
-/** Follows the calls of connections, and closes idle ones beyond the bounds. */
+/** The calls of one connection. */
+export interface ConnectionUse {
+  /** A call has come: it keeps the connection until it ends, or until the server reads it. */
+  begin(stream: ServerHttp2Stream): void;
+  /** The server reads the call: it keeps the connection once a request has come. */
+  awaitRequest(stream: ServerHttp2Stream): void;
+  /** A whole request has come. */
+  keep(stream: ServerHttp2Stream): void;
+}
+
+/** Follows the requests of connections, and closes idle ones beyond the bounds. */
 export class IdleConnections {
   readonly #bounds: IdleBounds;
   readonly #onClosed: () => void;
@@ -30,16 +41,23 @@ export class IdleConnections {
   }
 
   /** `address`: without the port. */
-  watch(session: ServerHttp2Session, address: string): void {
-    let calls = 0;
+  watch(session: ServerHttp2Session, address: string): ConnectionUse {
+    const keeping = new Set<ServerHttp2Stream>();
+    const keep = (stream: ServerHttp2Stream): void => {
+      if (stream.closed || keeping.has(stream)) return;
+      keeping.add(stream);
+      this.#remove(session, address);
+    };
+    const release = (stream: ServerHttp2Stream): void => {
+      if (keeping.delete(stream) && keeping.size === 0 && !session.destroyed) this.#add(session, address);
+    };
     this.#add(session, address);
-    session.on("stream", (stream) => {
-      if (calls++ === 0) this.#remove(session, address);
-      stream.once("close", () => {
-        if (--calls === 0 && !session.destroyed) this.#add(session, address);
-      });
-    });
     session.once("close", () => this.#remove(session, address));
+    const begin = (stream: ServerHttp2Stream): void => {
+      keep(stream);
+      stream.once("close", () => release(stream));
+    };
+    return { begin, awaitRequest: release, keep };
   }
 
   #add(session: ServerHttp2Session, address: string): void {

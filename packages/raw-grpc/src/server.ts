@@ -12,6 +12,7 @@ import type { Socket } from "node:net";
 import { type Peer, RawCall } from "./call.ts";
 import { ConnectionKeeper, type KeeperOptions } from "./connection-keeper.ts";
 import { defaultIdleBounds, type IdleBounds, IdleConnections } from "./idle-connections.ts";
+import { defaultPartialBounds, type PartialBounds, PartialMessages } from "./partial-messages.ts";
 import { grpcStatus } from "./status.ts";
 
 /** Handles a call; it must end the call itself. */
@@ -26,8 +27,10 @@ export interface RawServerOptions extends KeeperOptions {
   readonly maxStreamsPerConnection: number;
   /** 2,048 of an address and 8,192 in all unless given. */
   readonly idle?: IdleBounds;
-  /** A connection without a call was closed for the next one. */
+  /** A connection without a request was closed for the next one. */
   readonly onIdleClosed?: () => void;
+  /** 64 MiB of an address and 256 MiB in all unless given. */
+  readonly partial?: PartialBounds;
 }
 
 /** Takes sockets in; shaped like the one of grpc-js, so that either stands behind the same port. */
@@ -51,14 +54,13 @@ export class RawGrpcServer {
 
   createConnectionInjector(): ConnectionInjector {
     const { idle: bounds = defaultIdleBounds, onIdleClosed = () => undefined } = this.#options;
+    const { partial: partialBounds = defaultPartialBounds } = this.#options;
     const keeper = new ConnectionKeeper(this.#options);
     const idle = new IdleConnections(bounds, onIdleClosed);
+    const partial = new PartialMessages(partialBounds);
     return {
       injectConnection: (socket) => {
-        const { remoteAddress = "" } = socket;
-        const session = this.#open(socket);
-        idle.watch(session, remoteAddress);
-        keeper.watch(session);
+        keeper.watch(this.#open(socket, idle, partial));
       },
       drain: (graceMs) => keeper.drain(graceMs),
       destroy: () => {
@@ -68,7 +70,7 @@ export class RawGrpcServer {
     };
   }
 
-  #open(socket: Socket): ServerHttp2Session {
+  #open(socket: Socket, idle: IdleConnections, partial: PartialMessages): ServerHttp2Session {
     const { maxStreamsPerConnection } = this.#options;
     const address = addressOf(socket);
     const certificate = certificateOf(socket);
@@ -78,12 +80,14 @@ export class RawGrpcServer {
       maxSessionMemory: Number.MAX_SAFE_INTEGER,
     });
     session.setLocalWindowSize(windowBytes);
-    const peer: Peer = { address, certificate, session };
+    const { remoteAddress: host = "" } = socket;
+    const peer: Peer = { address, host, certificate, session, use: idle.watch(session, host), partial };
     // A connection that breaks is the end of its streams, which they learn by themselves.
     session.on("error", () => undefined);
-    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
-      this.#call(stream, headers, peer),
-    );
+    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      peer.use.begin(stream);
+      this.#call(stream, headers, peer);
+    });
     return session;
   }
 

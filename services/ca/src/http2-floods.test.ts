@@ -3,6 +3,8 @@
  * keepalive of a minute is longer than a test may take.
  */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { after, describe, it } from "node:test";
 import { certificateService } from "@flotilla/proto";
 import { assertBounded, http2Floods, sendFlood } from "@flotilla/testkit";
@@ -30,4 +32,11 @@ describe("floods of HTTP/2 on 15013", () => {
       assertBounded(flood, result);
       if (flood.name === "zero windows") assert.deepEqual(result.resets, { [refusedStream]: asked - streamsAtOnce });
     });
+});
+
+it("a connection may have eight calls at a time, as packages/raw-grpc enforces", async () => {
+  const session = connect(`https://127.0.0.1:${ca.grpc}`, { rejectUnauthorized: false });
+  await once(session, "remoteSettings");
+  assert.equal(session.remoteSettings.maxConcurrentStreams, 8);
+  session.destroy();
 });

@@ -13,6 +13,7 @@ export interface CaMetrics {
   readonly signFailures: Counter<"error">;
   readonly identityFailures: Counter;
   readonly seconds: Histogram;
+  readonly idleConnectionsClosed: Counter;
 }
 
 export interface MetricSources {
@@ -73,6 +74,10 @@ export function declareMetrics(metrics: Metrics, { material, waiting, nowMs }: M
     identityFailures: metrics.counter({
       name: "citadel_server_id_extraction_err_count",
       help: "Callers without an identity that a certificate can be issued for",
+    }),
+    idleConnectionsClosed: metrics.counter({
+      name: "ca_idle_connections_closed_total",
+      help: "Connections without a request that were closed for the next one",
     }),
     seconds: metrics.histogram({ name: "ca_issuance_seconds", help: "From the request to the reply, in seconds" }),
   };

@@ -1,4 +1,5 @@
 /** A CA of a test: signs in this process, and answers requests for certificates over real TLS and gRPC. */
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import {
   certificatePem,
@@ -13,10 +14,10 @@ import {
   sanOf,
   spkiOf,
 } from "@flotilla/pki";
-import { certificateService, create } from "@flotilla/proto";
+import { certificateService, create, encode } from "@flotilla/proto";
 import { type IstioCertificateRequest, IstioCertificateResponseSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
+import { GrpcError, RawGrpcServer, unary } from "@flotilla/raw-grpc";
 import { noopLogger } from "@flotilla/runtime";
-import { type handleUnaryCall, Server } from "@grpc/grpc-js";
 import type { Caller } from "../authenticator.ts";
 import { callerOf } from "./grpc-caller.ts";
 import { serveGrpcTls } from "./grpc-tls.ts";
@@ -74,15 +75,22 @@ export interface TestCa extends AsyncDisposable {
 
 export async function startCa(authority: Authority, answer: (call: Call) => Answer): Promise<TestCa> {
   const calls: Call[] = [];
-  const server = new Server();
-  const handle: handleUnaryCall<IstioCertificateRequest, unknown> = (grpc, reply) => {
-    const call = { request: grpc.request, caller: callerOf(grpc) };
-    calls.push(call);
-    const given = answer(call);
-    if (typeof given === "number") reply({ code: given, details: `code ${given}` });
-    else if (given !== undefined) reply(null, create(IstioCertificateResponseSchema, { certChain: [...given] }));
-  };
-  server.addService({ createCertificate: certificateService.createCertificate }, { createCertificate: handle });
+  const { path, requestDeserialize } = certificateService.createCertificate;
+  const handle = unary(
+    async (bytes, grpc) => {
+      const call = { request: requestDeserialize(bytes), caller: callerOf(grpc) };
+      calls.push(call);
+      const given = answer(call);
+      if (given === undefined) return new Promise(() => undefined);
+      if (typeof given === "number") throw new GrpcError(given, `code ${given}`);
+      return encode(IstioCertificateResponseSchema, create(IstioCertificateResponseSchema, { certChain: [...given] }));
+    },
+    (error) => assert.fail(String(error)),
+  );
+  const server = new RawGrpcServer({
+    ...{ methods: new Map([[path, handle]]), maxMessageBytes: 65_536, maxStreamsPerConnection: 8 },
+    ...{ keepaliveMs: 60_000, keepaliveTimeoutMs: 20_000, maxAgeMs: undefined, maxAgeGraceMs: 0 },
+  });
   const material = await authority.material([serverName]);
   const where = { host: "127.0.0.1", port: 0, setting: "X" };
   const tls = await serveGrpcTls({ server, material, log: noopLogger, drainMs: 20, ...where });

@@ -1,12 +1,12 @@
 /** The port on which certificates are issued, and the certificate of its own, which follows the roots. */
 import { callerOf, droppedConnections, serveGrpcTls, writeCertificateFiles } from "@flotilla/auth/serving";
-import { certificateService, create } from "@flotilla/proto";
+import { certificateService, create, decode, encode } from "@flotilla/proto";
 import {
   type IstioCertificateRequest,
-  type IstioCertificateResponse,
+  IstioCertificateRequestSchema,
   IstioCertificateResponseSchema,
 } from "@flotilla/proto/security/v1alpha1/ca_pb";
-import { type handleUnaryCall, Server } from "@grpc/grpc-js";
+import { GrpcError, grpcStatus, type Handler, RawGrpcServer, unary } from "@flotilla/raw-grpc";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 import type { ActiveMaterial } from "../rotation/active-material.ts";
@@ -60,29 +60,41 @@ export async function openPort(
   return { port: tls.port, certificate, [Symbol.asyncDispose]: () => tls[Symbol.asyncDispose]() };
 }
 
+const secondMs = 1_000;
 const minuteMs = 60_000;
+/** A request holds a CSR and some metadata. */
+const maxMessageBytes = 65_536;
+/** A proxy has one request at a time, a node proxy one for each of its pods. */
+const maxStreamsPerConnection = 8;
 
 /** The gRPC side of issuing: one unary method. */
-function createGrpcServer(parts: IssuerParts): Server {
-  const server = new Server({
-    "grpc.max_receive_message_length": 65_536,
-    // A proxy has one request at a time, a node proxy one for each of its pods.
-    "grpc.max_concurrent_streams": 8,
-    "grpc.max_connection_idle_ms": 5 * minuteMs,
+function createGrpcServer(parts: IssuerParts): RawGrpcServer {
+  const { log, metrics } = parts;
+  const { path } = certificateService.createCertificate;
+  return new RawGrpcServer({
+    methods: new Map([[path, createHandler(parts, (error) => log.error("request failed", { error }))]]),
+    ...{ maxMessageBytes, maxStreamsPerConnection },
+    ...{ keepaliveMs: minuteMs, keepaliveTimeoutMs: 20 * secondMs },
     // Callers spread over replicas again after one of them was away.
-    "grpc.max_connection_age_ms": 30 * minuteMs,
-    "grpc.max_connection_age_grace_ms": minuteMs,
-    "grpc.keepalive_time_ms": minuteMs,
+    ...{ maxAgeMs: 30 * minuteMs, maxAgeGraceMs: minuteMs },
+    onIdleClosed: () => metrics.idleConnectionsClosed.add(1),
   });
-  const handle: handleUnaryCall<IstioCertificateRequest, IstioCertificateResponse> = (call, reply) => {
-    createCertificate(call.request, callerOf(call), parts).then(
-      (outcome) =>
-        "code" in outcome
-          ? reply(outcome)
-          : reply(null, create(IstioCertificateResponseSchema, { certChain: [...outcome.chain] })),
-      (error: unknown) => reply(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
-  server.addService({ createCertificate: certificateService.createCertificate }, { createCertificate: handle });
-  return server;
+}
+
+function createHandler(parts: IssuerParts, onFailure: (error: unknown) => void): Handler {
+  return unary(async (bytes, call) => {
+    const outcome = await createCertificate(readRequest(bytes), callerOf(call), parts);
+    if ("code" in outcome) throw new GrpcError(outcome.code, outcome.details);
+    const response = create(IstioCertificateResponseSchema, { certChain: [...outcome.chain] });
+    return encode(IstioCertificateResponseSchema, response);
+  }, onFailure);
+}
+
+/** @throws GrpcError INTERNAL, as servers of gRPC answer bytes that are no message */
+function readRequest(bytes: Buffer): IstioCertificateRequest {
+  try {
+    return decode(IstioCertificateRequestSchema, bytes);
+  } catch {
+    throw new GrpcError(grpcStatus.internal, "the request cannot be read");
+  }
 }

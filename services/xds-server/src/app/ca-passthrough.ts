@@ -4,12 +4,11 @@
  * channel that shows ours, and judged there again. Neither channel can give an unproven caller our identity.
  */
 import { type Authenticator, type Caller, formatXfcc } from "@flotilla/auth";
-import type { TlsMaterial } from "@flotilla/auth/serving";
+import { callerOf, type TlsMaterial } from "@flotilla/auth/serving";
 import { certificateService, channelOptions } from "@flotilla/proto";
 import { GrpcError, type Handler, type RawCall, unary } from "@flotilla/raw-grpc";
 import { type Counter, delay, type Logger, type Metrics } from "@flotilla/runtime";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { callerOf } from "../serve/authenticate.ts";
 
 export interface PassthroughOptions {
   /** `host:port` of ca. */

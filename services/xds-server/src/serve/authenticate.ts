@@ -2,7 +2,6 @@
 import type { Authenticator, Caller } from "@flotilla/auth";
 import { parseIdentity } from "@flotilla/auth";
 import type { Proxy } from "@flotilla/model";
-import type { RawCall } from "@flotilla/raw-grpc";
 import { streamEnd } from "./stream-end.ts";
 
 export interface StreamAuthentication {
@@ -13,10 +12,6 @@ export interface StreamAuthentication {
 
 export interface Proven {
   readonly identities: readonly string[];
-}
-
-export function callerOf({ metadata, peer, peerCertificate }: RawCall): Caller {
-  return { metadata, remoteAddress: peer, ...(peerCertificate !== undefined && { peerCertificate }) };
 }
 
 /** Nothing was asked for. */

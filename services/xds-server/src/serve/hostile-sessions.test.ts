@@ -114,6 +114,52 @@ describe("silent connections without TLS", () => {
   });
 });
 
+/** Preface, SETTINGS and HEADERS of a call, as they stand on the wire (RFC 9113, RFC 7541). */
+function callWithoutRequest(): Buffer {
+  const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head.writeUInt8(type, 3);
+    head.writeUInt8(flags, 4);
+    head.writeUInt32BE(stream, 5);
+    return Buffer.concat([head, payload]);
+  };
+  const text = (value: string): Buffer => Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
+  const [post, http, pathName, contentType] = [
+    Buffer.of(0x83),
+    Buffer.of(0x86),
+    Buffer.of(0x04),
+    Buffer.of(0x0f, 0x10),
+  ];
+  const headers = Buffer.concat([post, http, pathName, text(path), contentType, text("application/grpc")]);
+  const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  return Buffer.concat([preface, frame(4, 0, 0, Buffer.alloc(0)), frame(1, 4, 1, headers)]);
+}
+
+describe("calls without a request", () => {
+  it("keep no connection: 2,048 of an address stay, and streams of that address go on", async () => {
+    await using server = await startTestServer({ limits: { newStreamsPerSecond: 100_000, newStreamsBurst: 100_000 } });
+    using victim = await victimOf(server);
+    const [port, sockets]: [number, Socket[]] = [server.port, []];
+    const bytes = callWithoutRequest();
+    const isOpen = async (): Promise<void> => {
+      const socket = tcp({ host: "127.0.0.1", port }).on("error", () => undefined);
+      sockets.push(socket);
+      socket.write(bytes);
+      // The server's SETTINGS, and its acknowledgement of ours.
+      await once(socket.resume(), "data");
+    };
+    for (let at = 0; at < 22; at++) await Promise.all(Array.from({ length: 100 }, isOpen));
+    const open = () => sockets.filter(({ closed }) => !closed).length;
+    await until(() => open() <= 2_048, soon("the bound"));
+    assert.equal(open(), 2_048);
+    await victim.next();
+    using another = await victimOf(server);
+    await another.next();
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
 describe("a proxy that goes on for ever", () => {
   it("rejecting one answer again and again is counted and logged once, and others get their changes", async () => {
     const { log, lines } = countingLog();

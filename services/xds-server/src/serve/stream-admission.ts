@@ -2,6 +2,7 @@
  * How a call becomes a stream: its caller is proven, it is admitted, and its first request carries a node that the caller may be.
  * The status that the call ends with names the step that failed.
  */
+import { callerOf } from "@flotilla/auth/serving";
 import { NodeError, type Proxy } from "@flotilla/model";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { GrpcError, RawCall } from "@flotilla/raw-grpc";
@@ -10,7 +11,6 @@ import { status } from "@grpc/grpc-js";
 import {
   anonymous,
   authenticate,
-  callerOf,
   checkApiCaller,
   checkNodeIdentity,
   type Proven,

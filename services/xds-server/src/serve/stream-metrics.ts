@@ -50,7 +50,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   });
   const idle = metrics.counter({
     name: "flotilla_xds_idle_connections_closed_total",
-    help: "Connections without a stream that were closed for the next one",
+    help: "Connections without a request that were closed for the next one",
   });
   const errors = metrics.counter({ name: "pilot_total_xds_internal_errors", help: "Resources that could not be made" });
   const handedOff = metrics.counter({

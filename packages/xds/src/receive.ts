@@ -2,6 +2,7 @@
 
 import { isDebugType, typeUrl as types } from "@flotilla/proto";
 import type { MessageBody } from "./message-body.ts";
+import { mentions } from "./plan.ts";
 import { type ClientRequest, type DeltaRequest, isDelta, type SotwRequest } from "./request.ts";
 import { rulesOf } from "./resource-set.ts";
 import {
@@ -163,13 +164,19 @@ function forget(state: StreamState, typeUrl: string): Step {
 function acknowledge(state: StreamState, typeUrl: string, known: TypeState): Step {
   // A refused message stays refused, though later requests carry its nonce again, without the error.
   if (known.outstanding.length === 0) return [state, []];
-  const next = { ...known, rejection: undefined, outstanding: [] };
+  const next = { ...known, rejection: withheldRejection(known), outstanding: [] };
   const effects: readonly Effect[] = [{ type: "acknowledged", typeUrl, nonce: known.nonce }];
   const changed = withType(state, typeUrl, next);
   if (typeUrl !== types.endpoint || state.awaitedEndpoints.size === 0) return [changed, effects];
   const { names } = known.subscription;
   const awaited = new Set([...state.awaitedEndpoints].filter((name) => !names.has(name)));
   return [{ ...changed, awaitedEndpoints: awaited }, effects];
+}
+
+/** A message without the resources that were rejected by name says nothing of them: they are withheld, and the client goes on without. */
+function withheldRejection({ rejection, suspects }: TypeState): Rejection | undefined {
+  if (rejection === undefined || suspects.size === 0) return undefined;
+  return [...suspects.keys()].some((name) => mentions(rejection.message, name)) ? rejection : undefined;
 }
 
 function expire(state: StreamState, typeUrl: string, known: TypeState, nonce: string): Step {

@@ -510,6 +510,56 @@ describe("a stream of either form", () => {
       assert.equal(server.state.types.size, 0);
     });
 
+    it(`${form}: a rejection holds while the resource that it names is withheld, whatever else is taken`, () => {
+      const server = new Server(form);
+      const names = form === "sotw" ? { names: ["a", "b"] } : {};
+      const answer = (nonce: string, message?: string) =>
+        server.run(ask(form)(route, { ...names, nonce, ...(message && { error: { code: 13, message } }) }));
+      const rejected = () => server.state.types.get(route)?.rejection?.message;
+      server.run(put(route, ab));
+      server.run(form === "sotw" ? sotw(route, names) : delta(route, { subscribe: ["a", "b"] }));
+      answer("1", "route b: unknown cluster");
+      assert.deepEqual(server.run(put(route, { a: "2", b: "1" })), ["route: a=2"]);
+      assert.deepEqual([answer("2"), rejected()], [["ACK 2"], "route b: unknown cluster"]);
+      // It is not sent again with every other change, to be rejected again.
+      assert.deepEqual(server.run(put(route, { a: "3", b: "1" })), ["route: a=3"]);
+      assert.deepEqual([answer("3"), rejected()], [["ACK 3"], "route b: unknown cluster"]);
+      assert.deepEqual(server.run(put(route, { a: "3", b: "2" })), ["route: b=2"]);
+      assert.deepEqual([answer("4"), rejected()], [["ACK 4"], undefined]);
+    });
+
+    it(`${form}: a rejection ends with the resource that it names, or with the next answer when it names none`, () => {
+      const server = new Server(form);
+      const names = form === "sotw" ? { names: ["a", "b"] } : {};
+      const answer = (nonce: string, message?: string) =>
+        server.run(ask(form)(route, { ...names, nonce, ...(message && { error: { code: 13, message } }) }));
+      const rejected = () => server.state.types.get(route)?.rejection?.message;
+      server.run(put(route, ab));
+      server.run(form === "sotw" ? sotw(route, names) : delta(route, { subscribe: ["a", "b"] }));
+      answer("1", "route b: unknown cluster");
+      server.run(put(route, { a: "2" }));
+      answer("2");
+      assert.equal(rejected(), undefined);
+      server.run(put(route, { a: "3" }));
+      answer("3", "out of memory");
+      assert.equal(rejected(), "out of memory");
+      server.run(put(route, { a: "4" }));
+      answer("4");
+      assert.equal(rejected(), undefined);
+    });
+
+    it(`${form}: a message that was on its way when another was rejected does not end the rejection`, () => {
+      const server = new Server(form);
+      const names = form === "sotw" ? { names: ["a", "b"] } : {};
+      server.run(put(route, ab));
+      server.run(form === "sotw" ? sotw(route, names) : delta(route, { subscribe: ["a", "b"] }));
+      assert.deepEqual(server.run(put(route, { a: "2", b: "1" })), ["route: a=2"]);
+      const error = { code: 13, message: "route b: unknown cluster" };
+      server.run(ask(form)(route, { ...names, nonce: "1", error }));
+      assert.deepEqual(server.run(ask(form)(route, { ...names, nonce: "2" })), ["ACK 2"]);
+      assert.equal(server.state.types.get(route)?.rejection?.message, error.message);
+    });
+
     it(`${form}: a debug type is a question, asked as often as the client likes`, () => {
       const server = new Server(form);
       for (const nonce of ["", "n1"]) {

@@ -79,6 +79,17 @@ describe("refusals", () => {
     );
   });
 
+  it("stay when a message without the rejected resources is acknowledged", () => {
+    const { found } = refusals({});
+    const withheld = aStream("1", { [clusters]: aTypeRecord({ rejection: rejection("bad") }) });
+    found.observer.rejected?.(withheld, clusters, rejection("bad"), []);
+    found.observer.acknowledged?.(withheld, clusters, receipt);
+    assert.deepEqual(
+      found.list().map(({ message }) => message),
+      ["bad"],
+    );
+  });
+
   it("end with their stream", () => {
     const { found } = refusals({});
     const other = aStream("2");

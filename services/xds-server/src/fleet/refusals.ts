@@ -45,7 +45,10 @@ export class Refusals {
       this.#entries.set(key, { stream, typeUrl, rejection, names, atMs, sinceMs, reported: undefined });
     },
     acknowledged: (stream, typeUrl) => {
-      if (this.#entries.size > 0) this.#entries.delete(keyOf(stream, typeUrl));
+      if (this.#entries.size === 0) return;
+      // The message was another one, without the rejected resources.
+      const isWithheld = stream.types().get(typeUrl)?.rejection !== undefined;
+      if (!isWithheld) this.#entries.delete(keyOf(stream, typeUrl));
     },
     closed: (stream) => {
       for (const [key, entry] of this.#entries) if (entry.stream === stream) this.#entries.delete(key);

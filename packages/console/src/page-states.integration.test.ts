@@ -121,14 +121,18 @@ describe("states of the screens", { skip: skipWithoutChromium }, () => {
     for (const path of tabs) {
       const own =
         new URL(path, "http://console").searchParams.get("tab") === "compare" ? "diff" : /tab=(\w+)/.exec(path)?.[1];
-      await page.route(`**/${own}?**`, refuseWith(502, "upstream", "the replica failed"));
-      await page.route(`**/${own}`, refuseWith(502, "upstream", "the replica failed"));
+      // It fails until somebody tries again: the page reads by itself, too, once its stream of events has begun.
+      const refuse = refuseWith(502, "upstream", "the replica failed");
+      const answer = async (route: Route): Promise<void> =>
+        (await page.evaluate("window.hasTried === true")) ? route.continue() : refuse(route);
+      for (const pattern of [`**/${own}?**`, `**/${own}`]) await page.route(pattern, answer);
       await show(path);
       await page.getByText("the replica failed").waitFor();
       await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await page.evaluate("addEventListener('click', () => { window.hasTried = true; }, { capture: true })");
       await page.getByRole("button", { name: "Try again" }).click();
       await page.getByText("the replica failed").waitFor({ state: "detached" });
+      await page.unrouteAll({ behavior: "ignoreErrors" });
     }
   });
 

@@ -121,7 +121,7 @@ describe("the page", { skip: skipWithoutChromium }, () => {
     await page.keyboard.type("shop");
     await page.getByText(/^[1-9] (proxy|proxies) \(1,000 in all\)/).waitFor();
     assert.match(page.url(), /\/proxies\?q=shop&state=rejected$/);
-    assert.match(server.asked.at(-1) ?? "", /search=shop.*state=rejected/);
+    assert.ok(server.asked.some((question) => /search=shop.*state=rejected/.test(question)));
     await page.goBack();
     await page.getByText("51–100 of 1,000").waitFor();
     await page.goBack();

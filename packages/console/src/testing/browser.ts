@@ -54,6 +54,9 @@ export interface PageOptions {
   readonly height?: number;
 }
 
+/** For whatever a page is to show: long enough for a machine that many tests share. */
+const withinMs = 60_000;
+
 /** Opens a window of a person of its own: no cookies, nothing kept. */
 export async function openPage(
   browser: Browser,
@@ -64,6 +67,7 @@ export async function openPage(
     viewport: { width, height },
     reducedMotion: "reduce",
   });
+  context.setDefaultTimeout(withinMs);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.stack ?? error.message));

@@ -1,4 +1,7 @@
-/** Server-sent events: which parts of the mesh changed. A lost stream is opened again, with back-off, and everything shown counts as changed. */
+/**
+ * Server-sent events: which parts of the mesh changed. A lost stream is opened again, with back-off. Each begins with `hello`, from which on no change is
+ * missed: everything that was read before it counts as changed.
+ */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { ConsoleEvents } from "../../contract/index.ts";
 
@@ -10,7 +13,7 @@ export interface EventStream {
 
 export interface LiveOptions {
   readonly open: () => EventStream;
-  /** Called with the topic that changed; undefined when anything may have, as after a gap. */
+  /** Called with the topic that changed; undefined when anything may have, as before the stream and after a gap. */
   readonly onChange: (topic: Topic | undefined) => void;
   /** Called when the session has ended: the stream does not come back. */
   readonly onEnd: () => void;
@@ -35,7 +38,7 @@ const longestWaitMs = 15_000;
 /** Opens the stream and keeps it open until it is disposed. */
 export function followUpdates({ open, onChange, onEnd, later, random }: LiveOptions): LiveUpdates {
   const state = signal<LiveState>("connecting");
-  let [failures, isFirst] = [0, true];
+  let failures = 0;
   let stream: EventStream | undefined;
   let cancelWait = (): void => {};
   const connect = (): void => {
@@ -44,11 +47,9 @@ export function followUpdates({ open, onChange, onEnd, later, random }: LiveOpti
     opened.addEventListener("open", () => {
       failures = 0;
       state.value = "live";
-      if (!isFirst) onChange(undefined);
-      isFirst = false;
     });
     for (const topic of topics) opened.addEventListener(topic, () => onChange(topic));
-    opened.addEventListener("resync", () => onChange(undefined));
+    for (const type of ["hello", "resync"]) opened.addEventListener(type, () => onChange(undefined));
     opened.addEventListener("session-ended", () => {
       stream = undefined;
       opened.close();

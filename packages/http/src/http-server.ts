@@ -117,8 +117,9 @@ export function sendText(
   { status, contentType, text }: HttpAnswer,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(text), ...headers });
-  response.end(text);
+  const bytes = Buffer.from(text);
+  response.writeHead(status, { "content-type": contentType, "content-length": bytes.byteLength, ...headers });
+  response.end(bytes);
 }
 
 async function answer(

@@ -1,4 +1,4 @@
-/** Bodies that the pages of every service take, and how larger ones are answered. */
+/** Bodies that the pages of every service take, how larger ones are answered, and the form of answers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -27,6 +27,15 @@ describe("pages of a service", () => {
     const statusOf = async (bytes: number) =>
       (await fetch(it.url, { method: "PUT", body: Buffer.alloc(bytes) })).status;
     assert.deepEqual([await statusOf(4 * mib), await statusOf(4 * mib + 1), await statusOf(1)], [200, 413, 200]);
+  });
+
+  it("answer people with indented JSON, and programs that ask for JSON without white space", async () => {
+    await using it = await open();
+    const answered = async (headers: Readonly<Record<string, string>>) =>
+      (await fetch(it.url, { method: "PUT", headers, body: "grün" })).text();
+    const indented = '{\n  "size": 5\n}\n';
+    assert.equal(await answered({ accept: "application/json" }), '{"size":5}\n');
+    for (const accept of ["*/*", "text/html,application/json"]) assert.equal(await answered({ accept }), indented);
   });
 
   it("answer 413 to a larger body that announces no length", async () => {

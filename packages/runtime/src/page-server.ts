@@ -36,7 +36,7 @@ export function createPageServer({ routes, log, refuse }: PageServerOptions): Ht
     respond: async (request, response) => {
       const reply = refuse?.(request) ?? (await answer(routes, request));
       const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};
-      sendText(response, formatReply(reply), location);
+      sendText(response, formatReply(reply, isForProgram(request)), location);
     },
     failure: (error) =>
       formatReply({ status: 500, json: { error: error instanceof Error ? error.message : String(error) } }),
@@ -61,8 +61,13 @@ async function answer(routes: RouteTable, request: IncomingMessage): Promise<Htt
   });
 }
 
-function formatReply(reply: HttpReply): HttpAnswer {
-  const text = "json" in reply ? `${JSON.stringify(reply.json, undefined, 2)}\n` : reply.text;
+/** Indented for people: programs name the type that they take. */
+function isForProgram({ headers: of }: IncomingMessage): boolean {
+  return of.accept === "application/json";
+}
+
+function formatReply(reply: HttpReply, isCompact = false): HttpAnswer {
+  const text = "json" in reply ? `${JSON.stringify(reply.json, undefined, isCompact ? 0 : 2)}\n` : reply.text;
   const contentType = "json" in reply ? "application/json" : (reply.contentType ?? "text/plain; charset=utf-8");
   return { status: reply.status ?? 200, contentType, text };
 }

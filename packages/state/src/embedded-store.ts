@@ -68,7 +68,8 @@ export function openEmbedded(name: string, nowMs: () => number, lockMs: number):
     },
     removeReplica: async (id) => void shared.replicas.delete(id),
     replicas: async () => new Map(living().map(([id, { summary }]) => [id, summary])),
-    replicaParts: async () => new Map(living().map(([id, { parts }]) => [id, parts])),
+    replicaParts: async (except) =>
+      new Map(living().flatMap(([id, { parts }]) => (id === except ? [] : [[id, parts] as const]))),
     [Symbol.asyncDispose]: async () => {
       if (isClosed) return;
       isClosed = true;

@@ -49,9 +49,10 @@ export class RedisReports {
     );
   }
 
-  async parts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
+  async parts(except?: string): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
     const all = new Map<string, ReadonlyMap<string, unknown>>();
     for (const id of await this.#ids()) {
+      if (id === except) continue;
       const parts = await this.#partsOf(id);
       const found = Object.entries(parts).flatMap(([name, text]): readonly (readonly [string, unknown])[] => {
         const part = this.#parse(`${keys.parts(id)} ${name}`, text);

@@ -151,8 +151,8 @@ class RedisStore implements SnapshotStore {
     return this.#reports.summaries();
   }
 
-  replicaParts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
-    return this.#reports.parts();
+  replicaParts(except?: string): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
+    return this.#reports.parts(except);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -74,6 +74,8 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
       ]),
     );
     assert.deepEqual((await store.replicaParts()).get("one"), parts);
+    const others = await store.replicaParts("one");
+    assert.deepEqual([others.has("one"), others.has("two")], [false, true]);
   });
 
   it("writes parts of a replica that changed, and reports how many there are", async () => {

@@ -11,11 +11,6 @@ export interface MeshObject {
   readonly spec?: unknown;
 }
 
-interface Mesh {
-  readonly services: readonly TopologyService[];
-  readonly objects: readonly MeshObject[];
-}
-
 type Node = Omit<GraphNode, "x" | "y">;
 
 interface VirtualServiceSpec {
@@ -37,35 +32,52 @@ interface Way {
   readonly object: string;
 }
 
-export function neighboursOf(
-  service: TopologyService,
-  { services, objects }: Mesh,
-): { readonly nodes: readonly Node[]; readonly edges: readonly GraphEdge[] } {
-  const ways = objects.filter(({ kind }) => kind === "VirtualService").flatMap(waysOf);
+/** Ways of requests to and from a service, each once, and the gateways among their ends. */
+export function waysAround(
+  service: Pick<TopologyService, "hostname">,
+  objects: readonly MeshObject[],
+): { readonly edges: readonly GraphEdge[]; readonly gateways: ReadonlySet<string> } {
+  const domain = domainOf(service.hostname);
+  const routes = objects.filter(({ kind }) => kind === "VirtualService");
+  const ways = routes.flatMap((object) => waysOf(object, domain));
   const own = ways.filter(({ from, to }) => from === service.hostname || to === service.hostname);
-  const admitted = gatewayWays(service, objects);
+  const admitted = gatewayWays(service, routes, domain);
   const edges = distinct([...own, ...admitted].filter(({ from, to }) => from !== to));
+  return { edges, gateways: new Set(admitted.map(({ from }) => from)) };
+}
+
+/** The other ends of ways around a service, sorted. */
+export function idsAround(
+  { hostname }: Pick<TopologyService, "hostname">,
+  edges: readonly GraphEdge[],
+): readonly string[] {
+  return [...new Set(edges.flatMap(({ from, to }) => [from, to]).filter((id) => id !== hostname))].sort();
+}
+
+/** @param services those of `ids` that are known */
+export function nodesOf(
+  ids: readonly string[],
+  gateways: ReadonlySet<string>,
+  services: readonly TopologyService[],
+): readonly Node[] {
   const known = new Map(services.map((one) => [one.hostname, one]));
-  const ids = new Set(edges.flatMap(({ from, to }) => [from, to]).filter((id) => id !== service.hostname));
-  const gateways = new Set(admitted.map(({ from }) => from));
-  const nodes = [...ids].sort().map((id): Node => {
+  return ids.map((id): Node => {
     const found = known.get(id);
     if (gateways.has(id)) return { id, label: id, kind: "gateway", namespace: id.split("/")[0] ?? "" };
     return { id, label: id, kind: found === undefined ? "external" : "service", namespace: found?.namespace ?? "" };
   });
-  return { nodes, edges };
 }
 
 /** From each host of a VirtualService to each destination of its routes. */
-function waysOf(object: MeshObject): readonly Way[] {
+function waysOf(object: MeshObject, domain: string): readonly Way[] {
   const { hosts = [], http = [], tcp = [], tls = [] } = (object.spec ?? {}) as VirtualServiceSpec;
   const namespace = object.metadata.namespace ?? "";
   const name = nameOf(object);
   return [...http, ...tcp, ...tls].flatMap(({ route = [] }) =>
     route.flatMap(({ destination, weight }) =>
       hosts.flatMap((host): readonly Way[] => {
-        const to = fullName(destination?.host ?? "", namespace);
-        const way = { from: fullName(host, namespace), to, object: name };
+        const to = fullName(destination?.host ?? "", namespace, domain);
+        const way = { from: fullName(host, namespace, domain), to, object: name };
         return to === "" ? [] : [weight === undefined ? way : { ...way, weight }];
       }),
     ),
@@ -73,10 +85,13 @@ function waysOf(object: MeshObject): readonly Way[] {
 }
 
 /** Gateways that a VirtualService with a route to the service is bound to. */
-function gatewayWays(service: TopologyService, objects: readonly MeshObject[]): readonly Way[] {
-  return objects
-    .filter(({ kind }) => kind === "VirtualService")
-    .filter((object) => waysOf(object).some(({ to }) => to === service.hostname))
+function gatewayWays(
+  { hostname }: Pick<TopologyService, "hostname">,
+  routes: readonly MeshObject[],
+  domain: string,
+): readonly Way[] {
+  return routes
+    .filter((object) => waysOf(object, domain).some(({ to }) => to === hostname))
     .flatMap((object) => {
       const { gateways = [] } = (object.spec ?? {}) as VirtualServiceSpec;
       const namespace = object.metadata.namespace ?? "";
@@ -84,15 +99,23 @@ function gatewayWays(service: TopologyService, objects: readonly MeshObject[]): 
         .filter((gateway) => gateway !== "mesh")
         .map((gateway) => ({
           from: gateway.includes("/") ? gateway : `${namespace}/${gateway}`,
-          to: service.hostname,
+          to: hostname,
           object: nameOf(object),
         }));
     });
 }
 
 /** Names without a dot are of the object's own namespace. */
-function fullName(host: string, namespace: string): string {
-  return host === "" || host.includes(".") || host.includes("*") ? host : `${host}.${namespace}.svc.cluster.local`;
+function fullName(host: string, namespace: string, domain: string): string {
+  return host === "" || host.includes(".") || host.includes("*") ? host : `${host}.${namespace}.svc.${domain}`;
+}
+
+const inCluster = ".svc.";
+
+/** The mesh's, as the name of a service has it. */
+function domainOf(hostname: string): string {
+  const at = hostname.indexOf(inCluster);
+  return at === -1 ? "cluster.local" : hostname.slice(at + inCluster.length);
 }
 
 function nameOf({ kind, metadata: { name, namespace = "" } }: MeshObject): string {
@@ -111,13 +134,13 @@ interface PolicySpec {
   readonly trafficPolicy?: unknown;
 }
 
-const root = "istio-system";
 const modes: ReadonlySet<string> = new Set(["STRICT", "PERMISSIVE", "DISABLE"]);
 
 /** Objects of the service's namespace and of the root namespace, and the mode of mutual TLS of the nearest PeerAuthentication without a selector. */
 export function policiesOf(
   service: TopologyService,
   objects: readonly MeshObject[],
+  root: string,
 ): Pick<Neighbourhood, "policies" | "mtls"> {
   const near = objects.filter(({ metadata: { namespace } }) => namespace === service.namespace || namespace === root);
   const policies = near.flatMap((object) => {
@@ -149,7 +172,7 @@ function summaryOf(service: TopologyService, object: MeshObject): string | undef
     case "RequestAuthentication":
       return `tokens of requests, ${whom}`;
     case "DestinationRule":
-      return fullName(host, object.metadata.namespace ?? "") === service.hostname
+      return fullName(host, object.metadata.namespace ?? "", domainOf(service.hostname)) === service.hostname
         ? "how the service is called"
         : undefined;
     default:

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { TopologyService } from "@flotilla/console/contract";
-import { NoAnswer, requestOf, servicesWith } from "../upstream/answers.fixture.ts";
-import { layoutAround, type MeshObject, neighboursOf, policiesOf } from "./neighbours.ts";
+import { ByQuery, NoAnswer, requestOf, servicesWith } from "../upstream/answers.fixture.ts";
+import { idsAround, layoutAround, type MeshObject, nodesOf, policiesOf, waysAround } from "./neighbours.ts";
 import { topologyHandlers } from "./topology.ts";
 
 const full = (name: string, namespace = "shop") => `${name}.${namespace}.svc.cluster.local`;
@@ -21,8 +21,10 @@ const to = (host: string, weight?: number) => ({ destination: { host }, ...(weig
 
 describe("neighbours of a service", () => {
   const web = service("web");
-  const of = (...objects: readonly MeshObject[]) =>
-    neighboursOf(web, { services: [web, service("api"), service("db", "data")], objects });
+  const of = (...objects: readonly MeshObject[]) => {
+    const { edges, gateways } = waysAround(web, objects);
+    return { nodes: nodesOf(idsAround(web, edges), gateways, [web, service("api"), service("db", "data")]), edges };
+  };
   const cases: readonly {
     readonly name: string;
     readonly objects: readonly MeshObject[];
@@ -97,6 +99,14 @@ describe("neighbours of a service", () => {
   for (const { name, objects, expected } of cases) it(name, () => assert.deepEqual(of(...objects), expected));
 });
 
+it("names without a dot are completed with the domain of the service", () => {
+  const web = { hostname: "web.shop.svc.mesh.example" };
+  const objects = [virtualService("api", { hosts: ["api"], http: [{ route: [to("web")] }] })];
+  assert.deepEqual(waysAround(web, objects).edges, [
+    { from: "api.shop.svc.mesh.example", to: "web.shop.svc.mesh.example", object: "VirtualService/shop/api" },
+  ]);
+});
+
 describe("what applies to a service", () => {
   const policies: readonly (readonly [object: MeshObject, summary: string | undefined])[] = [
     [object("AuthorizationPolicy", "a", {}), "ALLOW, all workloads of the namespace"],
@@ -122,7 +132,7 @@ describe("what applies to a service", () => {
     it(`${given.kind} ${JSON.stringify(given.spec)} of ${given.metadata.namespace}: ${summary ?? "nothing"}`, () => {
       const { kind, metadata } = given;
       const expected = summary === undefined ? [] : [{ object: `${kind}/${metadata.namespace}/a`, kind, summary }];
-      assert.deepEqual(policiesOf(service("web"), [given]).policies, expected);
+      assert.deepEqual(policiesOf(service("web"), [given], "istio-system").policies, expected);
     });
 
   const peers = (mode: string | undefined, namespace?: string, selector?: object) =>
@@ -138,7 +148,8 @@ describe("what applies to a service", () => {
     ["no other kind", [object("DestinationRule", "p", { mtls: { mode: "STRICT" } })], "PERMISSIVE"],
   ];
   for (const [name, objects, mode] of modes)
-    it(`mutual TLS is that of ${name}`, () => assert.equal(policiesOf(service("web"), objects).mtls, mode));
+    it(`mutual TLS is that of ${name}`, () =>
+      assert.equal(policiesOf(service("web"), objects, "istio-system").mtls, mode));
 });
 
 describe("the picture", () => {
@@ -177,101 +188,49 @@ describe("the picture", () => {
 });
 
 describe("the pages of the topology", () => {
-  const pages = {
-    "xds-server /debug/registryz": [
-      {
-        hostname: full("web"),
-        Attributes: { Namespace: "shop", ServiceRegistry: "Kubernetes" },
-        ports: [
-          { name: "http", port: 80, protocol: "HTTP" },
-          { port: 81, protocol: "TCP" },
-        ],
-      },
-      { hostname: "ext.example.com", Attributes: {} },
-    ],
-    "xds-server /debug/endpointShardz": {
-      [full("web")]: {
-        shop: { Shards: { east: [{}, { HealthStatus: 1 }, { HealthStatus: 2 }], west: [{ HealthStatus: 0 }] } },
-        bank: { Shards: { east: [{}] } },
-      },
-    },
-    "xds-server /debug/configz": [
-      virtualService("web", { hosts: ["web"], http: [{ route: [to("ext.example.com")] }] }),
-      object("PeerAuthentication", "p", { mtls: { mode: "STRICT" } }, "bank"),
-      object("AuthorizationPolicy", "p", {}),
-      object("RequestAuthentication", "p", {}),
-      { kind: "AuthorizationPolicy", metadata: { name: "p" } },
-    ],
-    "xds-server /debug/fleet": {
-      facets: {
-        namespace: [
-          { value: "shop", count: 3 },
-          { value: "idle", count: 1 },
-        ],
-      },
-    },
-  };
   const web = {
     ...{ hostname: full("web"), namespace: "shop", registry: "Kubernetes", endpoints: 4, healthy: 3 },
-    ports: [
-      { name: "http", number: 80, protocol: "HTTP" },
-      { name: "", number: 81, protocol: "TCP" },
-    ],
+    ports: [{ name: "http", number: 80, protocol: "HTTP" }],
   };
   const external = { hostname: "ext.example.com", namespace: "", registry: "", ports: [], endpoints: 0, healthy: 0 };
-  const ask = (more: object = {}) => topologyHandlers(servicesWith({ ...pages, ...more }).services);
-
-  it("list services with their endpoints, or without where those are not known", async () => {
-    const list = ask()["GET /api/v1/topology/services"];
-    assert.deepEqual((await list(requestOf())).rows, [external, web]);
-    assert.deepEqual((await list(requestOf("sort=-endpoints"))).rows, [web, external]);
-    assert.deepEqual((await list(requestOf("sort=-namespace"))).rows, [web, external]);
-    for (const search of ["shop", "Kubernetes", "http 80", "web.shop"])
-      assert.deepEqual((await list(requestOf({ search } as never))).rows, [web], search);
-    const facets = {
-      namespace: [
-        ["shop", 1],
-        ["", 1],
-      ],
-      registry: [
-        ["Kubernetes", 1],
-        ["", 1],
-      ],
-    };
-    const found = (await list(requestOf())).facets as typeof facets | object;
-    assert.deepEqual(
-      Object.fromEntries(
-        Object.entries(found).map(([name, of]) => [
-          name,
-          of.map((one: { value: string; count: number }) => [one.value, one.count]).toSorted(),
-        ]),
-      ),
-      Object.fromEntries(Object.entries(facets).map(([name, of]) => [name, of.toSorted()])),
+  const around = [
+    virtualService("web", { hosts: ["web"], http: [{ route: [to("ext.example.com")] }] }),
+    object("PeerAuthentication", "p", { mtls: { mode: "STRICT" } }, "mesh-root"),
+    object("AuthorizationPolicy", "p", {}),
+  ];
+  const pages = {
+    "xds-server /debug/services": new ByQuery((query) => {
+      const names = query.get("hostname")?.split(",");
+      return { rows: [external, web].filter(({ hostname }) => names?.includes(hostname) ?? true), total: 2 };
+    }),
+    "xds-server /debug/namespaces": { rows: [{ namespace: "shop", services: 1, proxies: 3, policies: 2 }], total: 1 },
+    "xds-server /debug/service_objects": { rootNamespace: "mesh-root", objects: around },
+  };
+  const asking = (more: object = {}) => {
+    const { services, asked } = servicesWith({ ...pages, ...more });
+    return { handlers: topologyHandlers(services), asked };
+  };
+  const one = async (handlers: ReturnType<typeof topologyHandlers>, namespace = "shop") =>
+    handlers["GET /api/v1/topology/services/{namespace}/{hostname}"](
+      requestOf("", { params: { namespace, hostname: full("web") } }),
     );
-    const without = ask({ "xds-server /debug/endpointShardz": new NoAnswer("away") })["GET /api/v1/topology/services"];
-    assert.deepEqual((await without(requestOf("namespace=shop"))).rows, [{ ...web, endpoints: 0, healthy: 0 }]);
-  });
 
-  it("list namespaces of services, proxies and policies", async () => {
-    const list = ask()["GET /api/v1/topology/namespaces"];
-    const row = (namespace: string, services: number, proxies: number, policies: number) => ({
-      ...{ namespace, services, proxies, policies },
-    });
-    const all = [row("", 1, 0, 0), row("bank", 0, 0, 1), row("idle", 0, 1, 0), row("shop", 1, 3, 2)];
-    assert.deepEqual((await list(requestOf())).rows, all);
-    assert.deepEqual((await list(requestOf("sort=-workloads&limit=1"))).rows, [all[3]]);
-    assert.deepEqual((await list(requestOf("sort=services&limit=1"))).rows[0]?.services, 0);
-    assert.deepEqual((await list(requestOf("search=ban"))).rows, [all[1]]);
-    const away = ask({ "xds-server /debug/fleet": new NoAnswer("away") })["GET /api/v1/topology/namespaces"];
-    assert.deepEqual((await away(requestOf("search=shop"))).rows, [row("shop", 1, 0, 2)]);
+  it("list services and namespaces as xds-server searches, sorts and cuts them", async () => {
+    const { handlers, asked } = asking();
+    const services = await handlers["GET /api/v1/topology/services"](requestOf("namespace=shop&sort=-endpoints"));
+    assert.deepEqual(services, { rows: [external, web], total: 2, away: [] } as object);
+    const namespaces = await handlers["GET /api/v1/topology/namespaces"](requestOf("search=shop"));
+    assert.deepEqual(namespaces, { ...pages["xds-server /debug/namespaces"], away: [] } as object);
+    assert.deepEqual(asked, [
+      "xds-server /debug/services?namespace=shop&sort=-endpoints by T",
+      "xds-server /debug/namespaces?search=shop by T",
+    ]);
   });
 
   it("show one service with its neighbours", async () => {
-    const one = ask()["GET /api/v1/topology/services/{namespace}/{hostname}"];
-    const found = await one(requestOf("", { params: { namespace: "shop", hostname: full("web") } }));
     const near = { label: "ext.example.com", kind: "service", namespace: "", id: "ext.example.com" };
-    assert.deepEqual(found, {
-      ...{ service: web, mtls: "PERMISSIVE", away: [], omitted: 0 },
+    assert.deepEqual(await one(asking().handlers), {
+      ...{ service: web, mtls: "STRICT", away: [], omitted: 0 },
       nodes: [
         { id: full("web"), label: full("web"), kind: "service", namespace: "shop", x: 0, y: 0 },
         { ...near, x: 1, y: 0 },
@@ -279,18 +238,18 @@ describe("the pages of the topology", () => {
       edges: [{ from: full("web"), to: "ext.example.com", object: "VirtualService/shop/web" }],
       policies: [
         {
+          object: "PeerAuthentication/mesh-root/p",
+          kind: "PeerAuthentication",
+          summary: "mutual TLS STRICT, all workloads of the namespace",
+        },
+        {
           object: "AuthorizationPolicy/shop/p",
           kind: "AuthorizationPolicy",
           summary: "ALLOW, all workloads of the namespace",
         },
-        {
-          object: "RequestAuthentication/shop/p",
-          kind: "RequestAuthentication",
-          summary: "tokens of requests, all workloads of the namespace",
-        },
       ],
     });
-    await assert.rejects(async () => one(requestOf("", { params: { namespace: "bank", hostname: full("web") } })), {
+    await assert.rejects(one(asking().handlers, "bank"), {
       code: "not-found",
       message: `there is no service ${full("web")} in bank`,
     });
@@ -298,19 +257,23 @@ describe("the pages of the topology", () => {
 
   it("leave out neighbours beyond 200 nodes, with their ways, and count them", async () => {
     const hosts = Array.from({ length: 210 }, (_, i) => `h${String(i).padStart(3, "0")}.example.com`);
-    const many = [virtualService("web", { hosts: ["web"], http: [{ route: hosts.map((host) => to(host)) }] })];
-    const one = ask({ "xds-server /debug/configz": many })["GET /api/v1/topology/services/{namespace}/{hostname}"];
-    const found = await one(requestOf("", { params: { namespace: "shop", hostname: full("web") } }));
+    const objects = [virtualService("web", { hosts: ["web"], http: [{ route: hosts.map((host) => to(host)) }] })];
+    const { handlers, asked } = asking({
+      "xds-server /debug/service_objects": { rootNamespace: "istio-system", objects },
+    });
+    const found = await one(handlers);
     assert.deepEqual([found.nodes.length, found.edges.length, found.omitted], [200, 199, 11]);
+    // The service, its objects, and its neighbours in questions whose addresses are no longer than a request may have.
+    assert.equal(asked.length, 2 + 4);
+    assert.ok(asked.every((question) => question.length < 4_000));
   });
 
   it("are refused where xds-server does not answer", async () => {
-    for (const page of ["registryz", "configz"]) {
-      const list = ask({ [`xds-server /debug/${page}`]: new NoAnswer("gone") })["GET /api/v1/topology/namespaces"];
-      await assert.rejects(async () => list(requestOf()), {
-        code: "away",
-        message: /xds-server does not answer: gone/,
-      });
+    for (const page of ["services", "service_objects"]) {
+      const { handlers } = asking({ [`xds-server /debug/${page}`]: new NoAnswer("gone") });
+      await assert.rejects(one(handlers), { code: "away", message: /xds-server does not answer: gone/ }, page);
     }
+    const { handlers } = asking({ "xds-server /debug/namespaces": new NoAnswer("gone") });
+    await assert.rejects(async () => handlers["GET /api/v1/topology/namespaces"](requestOf()), { code: "away" });
   });
 });

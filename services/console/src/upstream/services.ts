@@ -133,7 +133,10 @@ async function ask<T>(
   const suffix = known.length === 0 ? "" : `?${new URLSearchParams(known)}`;
   const init = {
     method,
-    headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    headers: {
+      ...(!isText && { accept: "application/json" }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
     // One that names another replica is followed here, with the token: fetch would leave it out.
     redirect: "manual",
     signal: AbortSignal.timeout(timeoutMs),

@@ -1,5 +1,4 @@
 /** The input that this replica takes from the bus, its reports over it, and its part among the other replicas. */
-import { randomUUID } from "node:crypto";
 import { connectWithHealth } from "@flotilla/bus";
 import { publishReplica } from "../debug/replica-record.ts";
 import { trustReports } from "../debug/trust-report.ts";
@@ -63,8 +62,8 @@ export function joinReplicas(
   { replica, snapshot, connected, onHandedOff }: ReplicaParts,
 ): Promise<void> {
   const { debugUrl: pages, handOffPerSecond: perSecond } = settings;
-  const { store } = snapshot;
-  const [id, streams] = [randomUUID(), () => connected.list()];
+  const { store, reportId: id } = snapshot;
+  const streams = () => connected.list();
   const disconnect = (stream: string) => void connected.disconnect(stream);
   const recorded = publishReplica({ id, replica, pages, streams, store, log }, stop);
   inBackground(recorded);

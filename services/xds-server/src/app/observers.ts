@@ -37,7 +37,14 @@ export function createObservers({ settings, metrics }: XdsService, options: Obse
   const { replica, mesh, identity, snapshot, flow, ingest, connected } = options;
   const { core, source } = mesh;
   const debug = createDebug({
-    ...{ core, source, store: snapshot.store, authenticator: identity.pageCallers, metrics },
+    ...{
+      core,
+      source,
+      store: snapshot.store,
+      reportId: snapshot.reportId,
+      authenticator: identity.pageCallers,
+      metrics,
+    },
     ...{ ingest, connected, arrivals: flow.arrivals, settings, replica, version: manifest.version },
   });
   const distribution = new Distribution({

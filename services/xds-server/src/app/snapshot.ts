@@ -1,4 +1,5 @@
 /** The shared snapshot: its store, its seal, and the start of this replica from it. */
+import { randomUUID } from "node:crypto";
 import { readSeal, type Seal, SetAside } from "@flotilla/bus";
 import { delay } from "@flotilla/runtime";
 import { openStore, type SnapshotStore } from "@flotilla/state";
@@ -10,6 +11,8 @@ export interface Snapshot extends AsyncDisposable {
   /** Values of the snapshot and of the bus that cannot be read. */
   readonly setAside: SetAside;
   readonly store: SnapshotStore;
+  /** Key of this replica's reports in the store, new with each start. */
+  readonly reportId: string;
 }
 
 /** How long the start waits for a store that does not answer. */
@@ -21,7 +24,7 @@ export async function openSnapshot({ settings, health, log }: XdsService): Promi
   const setAside = new SetAside({ log, nowMs: Date.now });
   const store = openStore({ url: settings.storeUrl, log, mac: seal?.mac, unreadable: setAside });
   store.onState((state) => health.setCondition("store", state.connected ? undefined : `unreachable: ${state.reason}`));
-  return { seal, setAside, store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  return { seal, setAside, store, reportId: randomUUID(), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
 /** Loads the snapshot of a store that is there; one that is away does not delay the start for long. */

@@ -1,4 +1,4 @@
-/** When each input of the mesh changed last: its place in the fleet's sequence of changes, and the time it came in. */
+/** When each input of the mesh changed last: its place in the fleet's sequence of changes, and the time it came in; and how many changed. */
 import { type Cause, type Change, configKeyText } from "@flotilla/model";
 
 export interface LastChange {
@@ -18,12 +18,14 @@ const maxRemovals = 1_000;
 
 export class ChangeLedger {
   readonly #byInput = new Map<string, LastChange>();
+  readonly #counts = new Map<string, number>();
   #removals: Removal[] = [];
 
   note(changes: readonly Change[], last: LastChange): void {
     const { position } = last;
     for (const change of changes) {
-      const input = inputOf(change);
+      const [input, what] = [inputOf(change), change.type === "config" ? change.key.kind : change.type];
+      this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
       if (change.op === "put") this.#byInput.set(input, last);
       else if (this.#byInput.delete(input)) this.#removals.push({ input, position });
     }
@@ -33,6 +35,13 @@ export class ChangeLedger {
   /** `input`: an input of the core, by its key. Undefined for what never came as a change. */
   of(input: string): LastChange | undefined {
     return this.#byInput.get(input);
+  }
+
+  /** How many changes of these kinds of configuration or types of change there have been: while it is the same, none of them changed. */
+  count(what: Iterable<string>): number {
+    let count = 0;
+    for (const one of what) count += this.#counts.get(one) ?? 0;
+    return count;
   }
 
   /** Inputs removed by changes after `from` and up to `to`, as far as they are remembered. */

@@ -57,6 +57,7 @@ const ingest = {
 };
 const debug: Debug = createDebug({
   ...{ core, source, store, authenticator, settings, metrics, replica: "pod-1", version: "1.2.3", ingest, connected },
+  reportId: "report-1",
   arrivals: new Arrivals(),
 });
 source.listen(debug.changes);

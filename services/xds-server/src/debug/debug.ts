@@ -14,7 +14,7 @@ import { arrivalsPage } from "./arrivals-page.ts";
 import { ChangeLedger } from "./change-ledger.ts";
 import { declareEnvoyFilterMetric } from "./envoy-filter-metric.ts";
 import { explainPage } from "./explain.ts";
-import { fleetPage } from "./fleet-page.ts";
+import { createFleetRows, fleetPage } from "./fleet-page.ts";
 import { createFleetStatus, type FleetStatus } from "./fleet-status.ts";
 import { madeFromPage } from "./made-from-page.ts";
 import { declareMeshMetrics, mayHaveServices } from "./mesh-metrics.ts";
@@ -22,6 +22,8 @@ import type { DebugPage } from "./page.ts";
 import { debugPages } from "./pages.ts";
 import { ResourceHistory } from "./resource-history.ts";
 import { resourcePages } from "./resource-pages.ts";
+import { servicePages } from "./service-pages.ts";
+import { ServiceTable } from "./service-table.ts";
 import { findUnselected } from "./unselected.ts";
 import type { AccessRules } from "./viewer.ts";
 import { createDebugAnswers } from "./xds-answers.ts";
@@ -29,6 +31,8 @@ import { createDebugAnswers } from "./xds-answers.ts";
 export interface DebugOptions {
   readonly core: Core;
   readonly store: SnapshotStore;
+  /** Key of this replica's reports in the store. */
+  readonly reportId: string;
   readonly authenticator: Authenticator;
   readonly metrics: Metrics;
   /** Pod or host name of this replica. */
@@ -62,15 +66,15 @@ export function createDebug(options: DebugOptions): Debug {
   const { core, source, store, authenticator, metrics, version, ingest, connected, settings } = options;
   const [ledger, history] = [new ChangeLedger(), new ResourceHistory()];
   const streams = () => connected.list();
-  const fleet = createFleetStatus(streams, store);
+  const fleet = createFleetStatus(streams, store, options.reportId);
   const rules: AccessRules = {
     required: settings.debugAuth,
     authenticator,
     rootNamespace: () => core.mesh.rootNamespace,
     allowedNamespaces: settings.debugNamespaces,
   };
-  const position = () => ingest.position;
-  const inputs = () => ingest.changes();
+  const [position, inputs] = [() => ingest.position, () => ingest.changes()];
+  const [table, fleetRows] = [new ServiceTable(inputs, ledger), createFleetRows(fleet, options.replica)];
   const unselected = () =>
     findUnselected(
       inputs(),
@@ -87,9 +91,10 @@ export function createDebug(options: DebugOptions): Debug {
     [
       explainPage({ core, streams, fleet, ledger, history, position }),
       positionPage(core, position, () => source.latest),
-      fleetPage(fleet, options.replica),
+      fleetPage(fleetRows),
       arrivalsPage(options.arrivals),
       madeFromPage(core, streams),
+      ...servicePages({ core, table, fleetRows, inputs }),
       ...resourcePages({ core, streams, fleet, history }),
     ],
     { allowUnsafe: settings.unsafePages },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl } from "@flotilla/proto";
-import { fleetPage } from "./fleet-page.ts";
+import { createFleetRows, fleetPage } from "./fleet-page.ts";
 import type { PlacedProxy } from "./fleet-status.ts";
 import type { TypeStatus, TypeStatuses } from "./proxy-status.ts";
 import type { Viewer } from "./viewer.ts";
@@ -23,7 +23,7 @@ function pageOf(answers: readonly (readonly PlacedProxy[] | Error)[]) {
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  const page = fleetPage({ byReplica }, "pod-a", () => clock.nowMs);
+  const page = fleetPage(createFleetRows({ byReplica }, "pod-a", () => clock.nowMs));
   const proxies = async (viewer: Viewer, query = "") => {
     const reply = await page.answer({ path: "fleet", query: new URLSearchParams(query), viewer });
     return ((reply as { json: unknown }).json as { rows: { proxy: string }[] }).rows.map(({ proxy }) => proxy);
@@ -49,6 +49,19 @@ describe("the list of the fleet", () => {
     assert.deepEqual(await proxies(mesh), []);
     clock.nowMs = 100;
     assert.deepEqual([await proxies(mesh), asked.times], [["web.shop"], 2]);
+  });
+
+  it("keeps the row of a proxy to which nothing happened", async () => {
+    const [clock, still] = [{ nowMs: 0 }, placed("web.shop", "shop")];
+    const fleets = [
+      [still, placed("app.bank", "bank")],
+      [still, placed("app.bank", "bank")],
+    ];
+    const rows = createFleetRows({ byReplica: async () => fleets.shift() ?? [] }, "pod-a", () => clock.nowMs);
+    const [webBefore, appBefore] = await rows();
+    clock.nowMs = 1_000;
+    const [web, app] = await rows();
+    assert.deepEqual([web === webBefore, app === appBefore, app], [true, false, appBefore]);
   });
 
   it("is read again after it could not be read", async () => {

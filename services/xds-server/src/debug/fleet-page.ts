@@ -56,14 +56,14 @@ const shape: ListShape<FleetRow, "namespace" | "type" | "version" | "replica" | 
 /** Open consoles ask within a few milliseconds after the same event: their questions share the rows. An event takes longer to reach them. */
 const sharedForMs = 100;
 
-/** @param replica the name of this one */
-export function fleetPage(
+/** Rows of the whole fleet, read once for questions of the same moment. @param replica the name of this one */
+export function createFleetRows(
   fleet: Pick<FleetStatus, "byReplica">,
   replica: string,
   nowMs: () => number = () => performance.now(),
-): DebugPage {
+): () => Promise<readonly FleetRow[]> {
   let shared: { readonly atMs: number; readonly rows: Promise<readonly FleetRow[]> } | undefined;
-  const rows = async (): Promise<readonly FleetRow[]> => {
+  return async () => {
     if (shared === undefined || nowMs() - shared.atMs >= sharedForMs) {
       const read = fleet.byReplica().then((proxies) => proxies.map((one) => rowOf(one, replica)));
       shared = { atMs: nowMs(), rows: read };
@@ -76,6 +76,9 @@ export function fleetPage(
       throw error;
     }
   };
+}
+
+export function fleetPage(rows: () => Promise<readonly FleetRow[]>): DebugPage {
   return {
     path: "fleet",
     help: "the proxies of the fleet as a list: ?search=&type=&version=&replica=&namespace=&state=&sort=&offset=&limit=",
@@ -88,11 +91,23 @@ export function fleetPage(
   };
 }
 
-function rowOf({ status, replica }: PlacedProxy, own: string): FleetRow {
+const knownRows = new WeakMap<ProxyStatus, FleetRow>();
+
+/** The identical object for a proxy to which nothing happened. */
+function rowOf({ status, replica: placed }: PlacedProxy, own: string): FleetRow {
+  const replica = placed ?? own;
+  const known = knownRows.get(status);
+  if (known?.replica === replica) return known;
+  const row = buildRow(status, replica);
+  knownRows.set(status, row);
+  return row;
+}
+
+function buildRow(status: ProxyStatus, replica: string): FleetRow {
   const { proxy, namespace, type, istioVersion: version, clusterId: cluster, peer, connectedAtMs, types } = status;
   const rows = typeRows(types);
   return {
-    ...{ proxy, namespace, type, version, cluster, peer, replica: replica ?? own },
+    ...{ proxy, namespace, type, version, cluster, peer, replica },
     connectedAt: new Date(connectedAtMs).toISOString(),
     state: worst(Object.values(rows)),
     types: rows,

@@ -48,6 +48,16 @@ describe("the status of the fleet", () => {
   it("streams that ask debug questions only are no proxies", async () => {
     assert.deepEqual((await shown([aStream("asker")])).length, 2);
   });
+  it("does not read this replica's own report back", async () => {
+    const asked: (string | undefined)[] = [];
+    const replicaParts = async (except?: string) => {
+      asked.push(except);
+      return new Map();
+    };
+    const reports = { ...store, replicaParts };
+    await createFleetStatus(() => [], reports, "own-report").all();
+    assert.deepEqual(asked, ["own-report"]);
+  });
   it("without the store has the own proxies", async () => {
     const away = { ...store, state: { connected: false, sinceMs: 0, reason: "away" } as const };
     const fleet = createFleetStatus(() => [of("own", "shop", 1)], away);

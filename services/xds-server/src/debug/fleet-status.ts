@@ -41,9 +41,11 @@ export interface FleetStatus {
   elsewhere(proxy: string): Promise<ReplicaSummary | undefined>;
 }
 
+/** @param ownId key of this replica's reports, which are not read back: its streams are here */
 export function createFleetStatus(
   streams: () => readonly StreamRecord[],
   store: Pick<SnapshotStore, "replicas" | "replicaParts" | "state">,
+  ownId = "",
 ): FleetStatus {
   const own = () =>
     streams()
@@ -51,7 +53,7 @@ export function createFleetStatus(
       .map(proxyStatus);
   const reported = async (): Promise<ReadonlyMap<string, readonly ProxyStatus[]>> => {
     if (!store.state.connected) return new Map();
-    return new Map([...(await store.replicaParts())].map(([id, parts]) => [id, proxiesOf(parts)] as const));
+    return new Map([...(await store.replicaParts(ownId))].map(([id, parts]) => [id, proxiesOf(parts)] as const));
   };
   const placed = async (): Promise<readonly PlacedProxy[]> => {
     const byProxy = new Map<string, PlacedProxy>();

@@ -126,25 +126,25 @@ export function policiesByNamespace(
   );
 }
 
-interface Found {
+export interface FoundConfig {
   readonly kind: Kind;
   readonly config: Config;
 }
 
 /** Kinds of Istio and of the Gateway API: objects of the core group are secret or not configuration. */
-function configsOf(inputs: Iterable<Change>, viewer: Viewer, only?: string): readonly Found[] {
-  const found: Found[] = [];
+export function configsOf(inputs: Iterable<Change>, viewer: Viewer, only?: string): readonly FoundConfig[] {
+  const found: FoundConfig[] = [];
   for (const change of inputs) {
     if (change.type !== "config" || change.op !== "put" || (only !== undefined && change.key.kind !== only)) continue;
     const kind = kindNamed(change.key.kind);
     if (kind === undefined || kind.group === "" || !maySee(viewer, change.key.namespace)) continue;
     found.push({ kind, config: change.value });
   }
-  const text = ({ config: { key } }: Found) => `${key.kind}/${key.namespace}/${key.name}`;
+  const text = ({ config: { key } }: FoundConfig) => `${key.kind}/${key.namespace}/${key.name}`;
   return found.sort((a, b) => compareText(text(a), text(b)));
 }
 
-function configJson({ kind, config }: Found): JsonObject {
+export function configJson({ kind, config }: FoundConfig): JsonObject {
   const { key, labels, annotations, creationTimeMs, resourceVersion, generation, spec, status } = config;
   return {
     kind: kind.kind,

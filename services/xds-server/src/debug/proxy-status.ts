@@ -38,8 +38,15 @@ export interface TypeStatus {
   readonly error?: string;
 }
 
+const current = new WeakMap<StreamRecord, ProxyStatus>();
+
+/** The identical object as long as nothing happens to the stream. */
 export function proxyStatus(stream: StreamRecord): ProxyStatus {
-  return { ...proxyConnection(stream), types: typeStatuses(stream) };
+  const [types, known] = [typeStatuses(stream), current.get(stream)];
+  if (known?.types === types) return known;
+  const status = { ...proxyConnection(stream), types };
+  current.set(stream, status);
+  return status;
 }
 
 const connections = new WeakMap<StreamRecord, ProxyConnection>();

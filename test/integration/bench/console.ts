@@ -1,7 +1,8 @@
 /**
  * `pnpm bench:console` (second half): the console before a real control plane with 2,000 services and 1,000 proxies. First views, filters and searches in the
  * system's Chromium; then what five open consoles cost xds-server, alternately with none, in a mesh where nothing happens and in one where a route changes every
- * few seconds. One JSON line. `[--services N] [--proxies N] [--seconds N] [--rounds N]`
+ * few seconds. One JSON line. `[--services N] [--proxies N] [--seconds N] [--rounds N] [--only page|idle|changing] [--profile FILE]`; the profile is of xds-server
+ * in the last turn with consoles.
  */
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "20" },
     rounds: { type: "string", default: "3" },
     tries: { type: "string", default: "10" },
+    only: { type: "string" },
+    profile: { type: "string" },
   },
 });
 const [services, proxies, rounds, tries] = [values.services, values.proxies, values.rounds, values.tries].map(
@@ -32,6 +35,8 @@ const [services, proxies, rounds, tries] = [values.services, values.proxies, val
 const turnMs = Number(values.seconds) * 1_000;
 const editEveryMs = 5_000;
 const connectedAtOnce = 50;
+/** One of its own, since other control planes of the machine may have the well-known port. */
+const introspectionHost = "127.0.0.9";
 const namespaces = Array.from({ length: 10 }, (_, i) => `team-${i}`);
 /** One for each console that is open. */
 const openScreens = ["/", "/proxies", "/objects", "/changes", "/topology"];
@@ -53,7 +58,10 @@ editRoute("first");
 put("sidecar.yaml", JSON.stringify(narrowSidecar()));
 
 try {
-  await using plane = await launch({ command: [process.execPath, program, "serve"], args: ["--config", config] });
+  await using plane = await launch({
+    ...{ command: [process.execPath, program, "serve"], args: ["--config", config] },
+    env: { INTROSPECTION_HOST: introspectionHost },
+  });
   await plane.ready();
   await using fleet = await connectFleet(plane);
   const issuer = await openLocalIssuer(plane.workDir);
@@ -62,9 +70,16 @@ try {
   });
   const url = `http://localhost:${plane.firstPort + 10}`;
   await using browser = await launchChromium();
-  const page = await measurePage(browser, url, token);
-  const idle = await compare(plane, browser, url, token, false);
-  const changing = await compare(plane, browser, url, token, true);
+  const isAsked = (part: string): boolean => values.only === undefined || values.only === part;
+  const page = isAsked("page") ? await measurePage(browser, url, token) : undefined;
+  const idle = isAsked("idle") ? await compare(plane, browser, url, token, false) : undefined;
+  const changing = isAsked("changing") ? await compare(plane, browser, url, token, true) : undefined;
+  if (values.profile !== undefined) {
+    await using _consoles = await openConsoles(browser, url, token);
+    const profile = fetch(`http://${introspectionHost}:9876/profile/cpu?seconds=${turnMs / 1_000}`);
+    await turn(plane, true, "profile");
+    writeFileSync(values.profile, await (await profile).text());
+  }
   const load = Number((loadavg()[0] ?? 0).toFixed(2));
   const { received } = fleet;
   const figures = { bench: "console", services, proxies, page, xdsServerCpu: { idle, changing }, received, load };
@@ -153,12 +168,7 @@ async function compare(plane: Launched, browser: Browser, url: string, token: st
   const turns: { readonly without: number; readonly withFive: number }[] = [];
   for (let round = 0; round < rounds; round++) {
     const without = await turn(plane, isChanging, `${round}-0`);
-    await using consoles = new AsyncDisposableStack();
-    for (const screen of openScreens) {
-      const { page } = consoles.use(await openPage(browser));
-      await signIn(page, `${url}${screen}`, token);
-      await page.locator("tbody tr").first().waitFor();
-    }
+    await using _consoles = await openConsoles(browser, url, token);
     turns.push({ without, withFive: await turn(plane, isChanging, `${round}-5`) });
   }
   const mean = (of: (turn: (typeof turns)[number]) => number): number =>
@@ -171,6 +181,16 @@ async function compare(plane: Launched, browser: Browser, url: string, token: st
     percentMore: share(withFive - without),
     secondsOfTurns: turns.map((one) => [one.without, one.withFive]),
   };
+}
+
+async function openConsoles(browser: Browser, url: string, token: string): Promise<AsyncDisposable> {
+  const consoles = new AsyncDisposableStack();
+  for (const screen of openScreens) {
+    const { page } = consoles.use(await openPage(browser));
+    await signIn(page, `${url}${screen}`, token);
+    await page.locator("tbody tr").first().waitFor();
+  }
+  return consoles;
 }
 
 async function turn(plane: Launched, isChanging: boolean, mark: string): Promise<number> {

@@ -29,6 +29,7 @@ const generated = {
   "docs/cli.md": "scripts/write-cli.ts",
   "docs/metrics.md": "scripts/write-metrics.ts",
   "docs/messages.md": "scripts/write-messages.ts",
+  "docs/api.md": "scripts/write-api.ts",
   "docs/security/who-writes.md": "scripts/write-access.ts",
   "docs/security/limits.md": "scripts/write-limits.ts",
 };

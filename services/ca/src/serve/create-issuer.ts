@@ -90,7 +90,7 @@ interface PageParts extends Pick<IssuingStages, "health" | "rotation" | "cluster
 }
 
 /** A rotation is started and aborted from ca's own host only; who may look is decided as in the other services. */
-function addPages(settings: Settings, { health, rotation, status, cluster, log, pages }: PageParts): void {
+export function addPages(settings: Settings, { health, rotation, status, cluster, log, pages }: PageParts): void {
   const { debugAuth: isOn, workDir, namespace, pageWriters: writers } = settings;
   const review = cluster?.review.reviewerOf(settings.clusterId);
   const access = pageAccess({ isOn, workDir, namespace, writers, review, log });

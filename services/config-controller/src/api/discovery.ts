@@ -2,7 +2,7 @@
 import type { Kind } from "@flotilla/kinds";
 import { configSchemas } from "../store/config-schemas.ts";
 
-const verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
+export const verbs = ["create", "delete", "get", "list", "patch", "update", "watch"] as const;
 
 /** Undefined: the path is none of theirs. */
 export function discoveryDocument(path: string, version: string): unknown {

@@ -29,7 +29,11 @@ export interface RouterOptions {
 }
 
 /** Beside the resources: several objects at once, and what is in force from whatever source. */
-const own = { apply: "/flotilla/v1/apply", delete: "/flotilla/v1/delete", inForce: "/flotilla/v1/in-force/" };
+export const ownPaths = {
+  apply: "/flotilla/v1/apply",
+  delete: "/flotilla/v1/delete",
+  inForce: "/flotilla/v1/in-force/",
+};
 const reading = ["GET", "HEAD"];
 const defaultTimeoutMs = 1_800_000;
 /** Nested YAML takes some 10 µs a character, in one step: no other caller is answered meanwhile. */
@@ -84,15 +88,15 @@ async function route(
     if (document !== undefined) return { status: 200, body: document };
   }
   const namespace = query.get("namespace") ?? "default";
-  if (method === "POST" && path === own.apply)
+  if (method === "POST" && path === ownPaths.apply)
     return applyAll(options, await bodyOf(request), { ...applicationOf(query), namespace }, isDryRun(query));
-  if (method === "POST" && path === own.delete)
+  if (method === "POST" && path === ownPaths.delete)
     return deleteAll(options, await bodyOf(request), namespace, isDryRun(query));
   throw new ApiError(404, "NotFound", `the server could not find the requested resource ${path}`);
 }
 
 function inForceKindOf(path: string): string | undefined {
-  return path.startsWith(own.inForce) ? path.slice(own.inForce.length) : undefined;
+  return path.startsWith(ownPaths.inForce) ? path.slice(ownPaths.inForce.length) : undefined;
 }
 
 function isAboutSecrets(path: string): boolean {

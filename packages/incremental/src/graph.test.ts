@@ -180,6 +180,29 @@ describe("graph", () => {
     assert.equal(graph.findings().length, 0);
   });
 
+  it("counts of a catalogue the parts that its reader reads by itself, all where it reads none, and nothing of empty results", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const part = query("part", (c, key) => [c.input<number>(key)]);
+    const all: Query<Pod, undefined, readonly unknown[]> = {
+      ...{ name: "all", compute: (c) => ["a", "b"].map((key) => c.read(part, key)), provenance: "catalogue" },
+    };
+    const big: Query<Pod, string, readonly number[]> = {
+      ...{ name: "big", compute: (c, key) => [c.input<number>(key) ?? 0].filter((one) => one > 9) },
+      provenance: "unless-empty",
+    };
+    const taking = query("taking", (c, key) => [c.read(all, undefined).length, c.read(part, key)]);
+    const listing = query("listing", (c) => c.read(all, undefined).length);
+    const bigOnes = query("big-ones", (c) => [...c.read(big, "a"), ...c.read(big, "b")]);
+    graph.set("a", 1);
+    graph.set("b", 10);
+    assert.deepEqual(graph.inputsOf(taking, "a", pod("x")), ["a"]);
+    assert.deepEqual(graph.inputsOf(listing, "", pod("x")), ["a", "b"]);
+    assert.deepEqual(graph.inputsOf(bigOnes, "", pod("x")), ["b"]);
+    graph.set("a", 11);
+    assert.deepEqual(graph.inputsOf(bigOnes, "", pod("x")), ["a", "b"]);
+  });
+
   it("names the query that depends on itself", () => {
     const graph = new Graph<Pod>();
     const loop: Query<Pod, string, number> = { name: "loop", compute: (c, arg) => c.read(loop, arg) };

@@ -1,2 +1,2 @@
 export { Graph, type GraphStats, type Observation } from "./graph.ts";
-export type { Context, Facet, Finding, InputKey, Query, QueryArg } from "./query.ts";
+export type { Context, Facet, Finding, InputKey, Provenance, Query, QueryArg } from "./query.ts";

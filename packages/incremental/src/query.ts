@@ -18,7 +18,15 @@ export interface Query<Subject, Arg extends QueryArg, Result> {
   readonly compute: (context: Context<Subject>, arg: Arg) => Result;
   /** True when a new result may stand for the old one, so that nothing above is computed again. Default: `shallowEqual`. */
   readonly equal?: (a: Result, b: Result) => boolean;
+  /** For `Graph.inputsOf`; by default all inputs below the query are inputs of what reads it. */
+  readonly provenance?: Provenance;
 }
+
+/**
+ * `catalogue`: the result lists everything there is, and its readers read by itself what they take from it, so that the rest is no input of theirs.
+ * `unless-empty`: a result of nothing contributes nothing.
+ */
+export type Provenance = "catalogue" | "unless-empty";
 
 /**
  * Arguments are part of the memo key: texts and numbers by value, objects by identity, for which they must never change, and callers that

@@ -48,13 +48,37 @@ function union(a: Results, b: Results): Results {
   return a.isSubsetOf(b) ? b : a.union(b);
 }
 
-/** The keys of all inputs that a result was computed from, nearest first. */
+/** The keys of the inputs that a result was computed from, nearest first. */
 export function inputKeysBelow<Subject>(root: QueryCell<Subject>): readonly string[] {
+  const catalogues: QueryCell<Subject>[] = [];
+  const keys = new Set<string>();
+  for (const cell of cellsBelow(root, catalogues)) if (cell.kind === "input") keys.add(cell.key);
+  for (const catalogue of catalogues) for (const key of takenFrom(catalogue, keys)) keys.add(key);
+  return [...keys];
+}
+
+/** Does not go below catalogues, which are collected, nor below results that contribute nothing. */
+function cellsBelow<Subject>(root: AnyCell<Subject>, catalogues: QueryCell<Subject>[]): ReadonlySet<AnyCell<Subject>> {
   const seen = new Set<AnyCell<Subject>>([root]);
-  const keys: string[] = [];
   for (const cell of seen) {
-    if (cell.kind === "input") keys.push(cell.key);
-    else for (const dep of cell.deps) seen.add(dep);
+    if (cell.kind === "input") continue;
+    const { provenance } = cell.query;
+    if (provenance === "catalogue") catalogues.push(cell);
+    else if (provenance !== "unless-empty" || !isEmpty(cell.value)) for (const dep of cell.deps) seen.add(dep);
   }
-  return keys;
+  return seen;
+}
+
+/** None where parts of the catalogue are among the inputs already; otherwise nothing tells which parts were taken, and all count. */
+function takenFrom<Subject>(catalogue: QueryCell<Subject>, known: ReadonlySet<string>): readonly string[] {
+  const parts = catalogue.deps.filter(({ kind }) => kind === "query");
+  const keys = parts.flatMap((part) =>
+    [...cellsBelow(part, [])].flatMap((cell) => (cell.kind === "input" ? cell.key : [])),
+  );
+  return keys.some((key) => known.has(key)) ? [] : keys;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined) return true;
+  return Array.isArray(value) ? value.length === 0 : (value instanceof Map || value instanceof Set) && value.size === 0;
 }

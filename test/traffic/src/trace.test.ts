@@ -87,8 +87,12 @@ const configurationOf = (mesh: TestMesh, name: "web" | "api") =>
   mesh.configuration({ namespace: "shop", labels: { app: name }, address: name === "web" ? "10.0.0.1" : "10.0.0.2" });
 
 /** From web to api: the trace at web, and that at the first endpoint of the first destination. */
-function way(config: string, call: Partial<Call>): { readonly sent: Trace; readonly received: Trace | undefined } {
-  const mesh = aMesh(`${services}${config}`);
+function way(
+  config: string,
+  call: Partial<Call>,
+  meshConfig: Parameters<typeof aMesh>[1] = {},
+): { readonly sent: Trace; readonly received: Trace | undefined } {
+  const mesh = aMesh(`${services}${config}`, meshConfig);
   const caller = configurationOf(mesh, "web");
   const asked: Call = {
     ...{ Address: "10.1.0.2", Port: 80, HostHeader: "api", Path: "/v1/a", Protocol: "http", CallMode: "outbound" },
@@ -294,6 +298,75 @@ spec:
       [["script", "A Lua script decides while requests pass."]],
     );
     assert.deepEqual(received?.end.unless, ["filter script"]);
+  });
+});
+
+describe("external authorizers", () => {
+  const meshConfig = {
+    extensionProviders: [
+      { name: "opa", envoyExtAuthzGrpc: { service: "web.shop.svc.cluster.local", port: 9000 } },
+      { name: "other", envoyExtAuthzHttp: { service: "web.shop.svc.cluster.local", port: 80 } },
+    ],
+  };
+  const asking = (name: string, provider: string, rules: string) =>
+    policy(name, `action: CUSTOM, provider: { name: ${provider} }, rules: [${rules}]`);
+  const admin = asking("admin", "opa", "{ to: [{ operation: { paths: [/admin*] } }] }");
+  const application = "It goes to the application on port 8080.";
+  const cases: readonly {
+    readonly name: string;
+    readonly config: string;
+    readonly path: string;
+    readonly hops: readonly string[];
+    readonly reason: string;
+    readonly unless: readonly string[];
+  }[] = [
+    {
+      name: "decide calls that a CUSTOM policy selects: the way goes on unless they refuse",
+      config: admin,
+      path: "/admin/x",
+      hops: ["unknown: The external authorizer opa decides, as ns[shop]-policy[admin]-rule[0] has it."],
+      reason: application,
+      unless: ["authorization envoy.filters.http.ext_authz"],
+    },
+    {
+      name: "are not asked about others",
+      config: admin,
+      path: "/v1/a",
+      hops: ["passes: The external authorizer opa is not asked: no CUSTOM policy selects this call."],
+      reason: application,
+      unless: [],
+    },
+    {
+      name: "do not decide what a DENY policy refuses after them",
+      config: `${admin}${policy("none", "action: DENY, rules: [{ to: [{ operation: { paths: [/admin*] } }] }]")}`,
+      path: "/admin/x",
+      hops: ["unknown: The external authorizer opa decides, as ns[shop]-policy[admin]-rule[0] has it."],
+      reason: "403: Refused by the DENY policy ns[shop]-policy[none]-rule[0]. (AuthorizationPolicy/shop/none)",
+      unless: ["authorization envoy.filters.http.ext_authz"],
+    },
+  ];
+  for (const { name, config, path, hops, reason, unless } of cases)
+    it(name, () => {
+      const { received } = way(config, { Path: path }, meshConfig);
+      const asked = received?.hops.filter((one) => one.name.includes("ext_authz")) ?? [];
+      assert.deepEqual(
+        asked.map(({ verdict, facts }) => `${verdict}: ${facts.join(" ")}`),
+        hops,
+      );
+      assert.deepEqual([received?.end.reason, received?.end.unless], [reason, unless]);
+      const decides = asked.some(({ verdict }) => verdict === "unknown");
+      const objects = decides ? ["AuthorizationPolicy/shop/admin"] : [];
+      assert.deepEqual(
+        asked.flatMap((one) => one.objects),
+        objects,
+      );
+    });
+
+  it("that a policy names and no provider is refuse all that the policy selects", () => {
+    const { received } = way(asking("admin", "absent", "{ to: [{ operation: { paths: [/admin*] } }] }"), {
+      Path: "/admin/x",
+    });
+    assert.equal(received?.end.kind, "refused", JSON.stringify(received?.hops));
   });
 });
 

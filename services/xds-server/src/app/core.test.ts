@@ -125,3 +125,39 @@ describe("explanations of a resource", () => {
     assert.equal(core.resultsFrom(other.key)?.some((set) => set.size > 0) ?? false, false);
   });
 });
+
+describe("objects that a resource was made from", () => {
+  const entry = (name: string, more: object = {}) =>
+    aService(name, "shop", { registry: "External", definedBy: `ServiceEntry/shop/${name}`, ...more });
+  const originsOf = (core: Core, type: string, name: string) =>
+    core
+      .explain(core.subjectOf(aSidecar("shop")), type, name)
+      .flatMap((input) => core.objectsOf(input))
+      .flatMap(({ object }) => (object.startsWith("ServiceEntry/") ? [object] : []));
+
+  it("of a cluster and its endpoints are those of its own service, whatever others are in scope", () => {
+    const core = aMesh(entry("a"), entry("b"), entry("c"));
+    for (const type of [typeUrl.cluster, typeUrl.endpoint])
+      assert.deepEqual([...new Set(originsOf(core, type, cluster("b")))], ["ServiceEntry/shop/b"], type);
+  });
+
+  it("of endpoints are gateways of networks, too", () => {
+    const labels = { "topology.istio.io/network": "far" };
+    const clusterExternalAddresses = { Kubernetes: ["203.0.113.1"] };
+    const core = aMesh(entry("a"), entry("b"), entry("edge", { labels, clusterExternalAddresses }));
+    assert.deepEqual(originsOf(core, typeUrl.endpoint, cluster("b")).sort(), [
+      "ServiceEntry/shop/b",
+      "ServiceEntry/shop/edge",
+    ]);
+  });
+
+  it("of routes are the services behind them, with other names of these", () => {
+    const alias = aService("old", "shop", {
+      ...{ resolution: "alias", definedBy: "ServiceEntry/shop/old" },
+      kubernetes: { externalName: "a.shop.svc.cluster.local" } as never,
+    });
+    const core = aMesh(entry("a"), alias);
+    const name = String(aService("a", "shop").ports[0]?.number);
+    assert.deepEqual(originsOf(core, typeUrl.route, name).sort(), ["ServiceEntry/shop/a", "ServiceEntry/shop/old"]);
+  });
+});

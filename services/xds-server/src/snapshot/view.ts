@@ -2,7 +2,7 @@
  * The reads of a computation: the proxy by questions (facets) and the world by lookups. Every read is recorded by the graph underneath, so
  * a view needs no list of what matters to whom.
  */
-import type { Context, Finding, Query, QueryArg } from "@flotilla/incremental";
+import type { Context, Finding, Provenance, Query, QueryArg } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";
 import type { Config, Workload } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
@@ -27,14 +27,19 @@ export type ViewQuery<Arg extends QueryArg, Result> = Query<Subject, Arg, Result
 
 /**
  * Defines a memoised pure function of a view. Name it after its result; `arg` is part of the memo key.
- * A result equal to the one before (`equal`, by default one level deep) goes no further up.
+ * A result equal to the one before (`equal`, by default one level deep) goes no further up. `provenance`: what counts as an input of its readers.
  */
 export function query<Result, Arg extends QueryArg = undefined>(
   name: string,
   compute: (view: View, arg: Arg) => Result,
   equal?: (a: Result, b: Result) => boolean,
+  provenance?: Provenance,
 ): ViewQuery<Arg, Result> {
-  return { name, compute: (context, arg) => compute(new View(context), arg), ...(equal && { equal }) };
+  return {
+    ...{ name, compute: (context, arg) => compute(new View(context), arg) },
+    ...(equal && { equal }),
+    ...(provenance && { provenance }),
+  };
 }
 
 export class View {

@@ -75,6 +75,7 @@ const labelledGateways = query<readonly NetworkGateway[], ServiceText>(
     });
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
+  "unless-empty",
 );
 
 /** A node port service is reached at nodes, by another port than its own. */

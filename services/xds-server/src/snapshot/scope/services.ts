@@ -16,15 +16,19 @@ export const servicesOfName = query<readonly Service[], ServiceText>("services-o
   return [...merged(kubernetes, mergeClusters), ...merged(consul, mergeDatacenters), ...others];
 });
 
-/** Every service, oldest first. */
-export const allServices = query<readonly Service[]>("all-services", (view) =>
-  view.serviceNames
-    .flatMap((name) => view.read(servicesOfName, serviceText.write(name)))
-    .sort(
-      (a, b) =>
-        a.creationTimeMs - b.creationTimeMs ||
-        compareText(`${nameOf(a)}.${a.namespace}`, `${nameOf(b)}.${b.namespace}`),
-    ),
+/** Every service, oldest first. Resources are made of those that they read by name. */
+export const allServices = query<readonly Service[]>(
+  "all-services",
+  (view) =>
+    view.serviceNames
+      .flatMap((name) => view.read(servicesOfName, serviceText.write(name)))
+      .sort(
+        (a, b) =>
+          a.creationTimeMs - b.creationTimeMs ||
+          compareText(`${nameOf(a)}.${a.namespace}`, `${nameOf(b)}.${b.namespace}`),
+      ),
+  undefined,
+  "catalogue",
 );
 
 /** A ServiceEntry has a name for all of its hosts; each is a service of its own. */
@@ -121,17 +125,23 @@ function isOfKubernetes({ registry }: Service): boolean {
  * Other names of services: ExternalName services, also of one another. Callers that may call a service may call it by any of them, wherever
  * they are visible themselves; so istiod does it.
  */
-const aliases = query<ReadonlyMap<string, readonly string[]>>("aliases", (view) => {
-  const found = view.read(allServices).filter(({ resolution }) => resolution === "alias");
+const aliases = query<ReadonlyMap<string, readonly Service[]>>("aliases", (view) => {
+  const found = view.read(allServices).filter(isAlias);
   const targets = new Map(found.map(({ hostname, kubernetes }) => [hostname, kubernetes?.externalName ?? ""]));
-  const names = Map.groupBy(found.sort(byNamespace), ({ hostname }) => lastOf(targets, hostname));
-  return new Map([...names].map(([target, services]) => [target, services.map(({ hostname }) => hostname)]));
+  return Map.groupBy(found.sort(byNamespace), ({ hostname }) => lastOf(targets, hostname));
 });
 
-const aliasesOfHost = query<readonly string[], string>(
-  "aliases-of-host",
-  (view, hostname) => view.read(aliases).get(hostname) ?? [],
-);
+function isAlias({ resolution }: Service): boolean {
+  return resolution === "alias";
+}
+
+/** Reads each by its name: it is a part of what has it. */
+const aliasesOfHost = query<readonly string[], string>("aliases-of-host", (view, hostname) => {
+  const found = view.read(aliases).get(hostname) ?? [];
+  return found.flatMap((service) =>
+    view.read(servicesOfName, serviceText.write(service)).some(isAlias) ? [service.hostname] : [],
+  );
+});
 
 /** By namespace and name. */
 export function aliasesOf(view: View, hostname: string): readonly string[] {

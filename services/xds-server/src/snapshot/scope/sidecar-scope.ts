@@ -79,7 +79,10 @@ function oneOf(title: string, services: ViewQuery<ScopeName, readonly Service[]>
   });
   const ofHost = query<Service | undefined, TextOf<typeof scopedHost>>(`${title}-of-host`, (view, text) => {
     const { scope, hostname } = scopedHost.read(text);
-    return view.read(byHost, scope).get(hostname);
+    const found = view.read(byHost, scope).get(hostname);
+    // The one that is taken from all services in scope is read by its name: resources are made of it, and of no other.
+    if (found !== undefined) view.read(servicesOfName, serviceText.write(found));
+    return found;
   });
   return (view: View, hostname: string): Service | undefined =>
     view.read(ofHost, scopedHost.write({ scope: view.read(scopeName), hostname }));

@@ -69,7 +69,7 @@ function cellsBelow<Subject>(root: AnyCell<Subject>, catalogues: QueryCell<Subje
   return seen;
 }
 
-/** None where parts of the catalogue are among the inputs already; otherwise nothing tells which parts were taken, and all count. */
+/** None where parts of the catalogue are among the inputs already; otherwise it is not known which parts were taken, and all count. */
 function takenFrom<Subject>(catalogue: QueryCell<Subject>, known: ReadonlySet<string>): readonly string[] {
   const parts = catalogue.deps.filter(({ kind }) => kind === "query");
   const keys = parts.flatMap((part) =>

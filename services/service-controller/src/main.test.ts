@@ -84,6 +84,7 @@ test("the service joins a directory and configuration events, and publishes what
   assert.deepEqual(await next(), ["service put web.shop.svc.cluster.local"]);
   assert.match(await page("/debug/problems"), /0 is no port/);
   assert.match(await page("/debug/registryz?host=two.example"), /External\/Kubernetes/);
+  assert.match(await page("/debug/settings"), /CONFIG_DIR/, "the pages of every process are served, too");
   const { instances } = JSON.parse(await page("/debug/instancesz?object=ServiceEntry/shop/ext"));
   const [instance] = instances["ServiceEntry/shop/ext"];
   assert.deepEqual([instance.shard, instance.hostname, instance.port], ["External/Kubernetes", "two.example", 80]);

@@ -24,14 +24,18 @@ test("a successor reads the addresses that were given from what was published", 
   assert.deepEqual([one?.hostname, two?.hostname].sort(), ["a.example", "b.example"]);
   assert.match(one?.autoAllocatedIpv4 ?? "", /^240\.240\./);
 
+  // A later change of another service, in a group of its own, takes nothing away.
+  const added = { ...value, key: { ...key, name: "f" }, spec: { ...spec, hosts: ["d.example"] } };
+  const { changes } = registry.apply([{ type: "config", op: "put", key: added.key, value: added }]);
+  await publisher.publish(changes);
+  const all = await publishedAddresses(bus, stop.signal);
+  assert.deepEqual(all.map(({ hostname }) => hostname).sort(), ["a.example", "b.example", "d.example"]);
+
   const gone = registry
     .state()
     .find((change): change is ServiceChange => "name" in change.key && change.key.hostname === "a.example");
   assert.ok(gone?.type === "service");
   await publisher.publish([{ type: "service", op: "delete", key: gone.key }]);
   const left = await publishedAddresses(bus, stop.signal);
-  assert.deepEqual(
-    left.map(({ hostname }) => hostname),
-    ["b.example"],
-  );
+  assert.deepEqual(left.map(({ hostname }) => hostname).sort(), ["b.example", "d.example"]);
 });

@@ -50,6 +50,8 @@ async function opened(env: Env) {
   assert.deepEqual(watched, names, "problems of each are reported");
   const registry = new ClusterRegistries(defaultRegistrySettings);
   using writers = openWriters(given, { bus, registry, inputs, problems });
+  const page = await metrics.text();
+  assert.match(page, /^# TYPE istiod_managed_clusters gauge$/m);
   return { names, writes: writers !== undefined, hasCluster: inputs.cluster !== undefined };
 }
 

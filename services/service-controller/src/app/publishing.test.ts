@@ -53,6 +53,7 @@ it("what was published of a cluster stays while the cluster has not been read, o
     seen.filter((text) => text.startsWith("delete")),
     ["delete Kubernetes/read"],
   );
+  assert.match(await service.metrics.text(), /^flotilla_registry_publishes 1$/m);
   stop.abort();
   await running;
 });

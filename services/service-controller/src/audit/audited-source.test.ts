@@ -155,3 +155,14 @@ for (const seed of [1, 2, 3]) {
     await followed.end();
   });
 }
+
+test("a fresh list of the source is handed on", async () => {
+  const { truth, source, away } = world();
+  truth.set("a", 1);
+  const { audited, end } = follow(source);
+  const { signal } = new AbortController();
+  assert.deepEqual(await audited.list?.(signal), [{ shard: "Kubernetes/Kubernetes", inputs: [put("a", 1)] }]);
+  away(true);
+  assert.deepEqual(await audited.list?.(signal), []);
+  await end();
+});

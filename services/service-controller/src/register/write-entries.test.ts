@@ -11,7 +11,7 @@ import {
   groupAnnotation,
   registrationController,
 } from "@flotilla/registry/convert";
-import { noopLogger, until } from "@flotilla/runtime";
+import { createLogger, noopLogger, until } from "@flotilla/runtime";
 import { type Condition, entriesPath, groupPath } from "./entry-objects.ts";
 import { EntryWriter } from "./write-entries.ts";
 
@@ -86,6 +86,43 @@ describe("WorkloadEntries of machines", () => {
     assert.deepEqual(stored(memory, "a")?.["spec"], { address: "10.0.0.9" });
   });
 
+  test("get the health of their machine as it changes, and are not read for one that is stored", async () => {
+    const memory = createMemoryApi(group);
+    const healthy = [machine("a", "10.0.0.1", { status: "True" })];
+    await bringIntoLine(memory, { registered: healthy }, () => memory.writes.length === 2);
+    const failing = [machine("a", "10.0.0.1", { status: "False", message: "refused" })];
+    await bringIntoLine(memory, { registered: failing }, () => memory.writes.length > 2);
+    assert.deepEqual(verbs(memory).slice(2), [`replace ${entries}/a/status`]);
+    const { status } = stored(memory, "a") as KubeObject & { status: { conditions: Condition[] } };
+    assert.deepEqual([status.conditions[0]?.status, status.conditions[0]?.message], ["False", "refused"]);
+  });
+
+  test("that stay refused are logged once, and again for another reason", async () => {
+    const memory = createMemoryApi(group);
+    let status = 403;
+    memory.refusal = ({ path }) =>
+      path === `${entries}/a` ? new KubeError("KUBE_REFUSED", `answer ${status}`, { status }) : undefined;
+    const lines: string[] = [];
+    const log = createLogger("t", "info", { write: (line) => void lines.push(line) });
+    let looks = 0;
+    // Another machine with each look, so that each compares.
+    const records = (): RegistrationRecords => {
+      if (++looks === 3) status = 409 + looks;
+      return { registered: [machine("a", "10.0.0.1"), machine(`b${looks}`, "10.0.0.2")], reported: [] };
+    };
+    const stop = new AbortController();
+    const options = { api: memory.api, records, settleMs: 60_000, graceMs: 60_000, sweepMs: 60_000, log };
+    const running = new EntryWriter({ ...options, nowMs: () => now }).run(stop.signal);
+    await until(() => looks > 3, { withinMs: 20_000, what: "four looks" });
+    stop.abort();
+    await running;
+    const reasons = lines.map((line) => (JSON.parse(line) as { readonly reason: string }).reason);
+    assert.deepEqual(
+      reasons.map((reason) => /answer \d+/.exec(reason)?.[0]),
+      ["answer 403", "answer 412"],
+    );
+  });
+
   test("are not made for a group that is gone", async () => {
     const memory = createMemoryApi(group);
     const lost = { ...machine("lost", "10.0.0.1"), annotations: { ...ours, [groupAnnotation]: "gone" } };
@@ -148,8 +185,9 @@ describe("WorkloadEntries of machines", () => {
     [disconnectedAnnotation]: new Date(now - agoMs).toISOString(),
   });
   const kinds = {
-    ...{ "of-ours": entry(ours), "by-hand": entry({}), "left-long-ago": entry(left(60_001)) },
+    // Those that stay come first: one that is deleted wrongly is deleted before the others.
     ...{ "left-just-now": entry(left(60_000)), "connected-there": entry({ [groupAnnotation]: "db" }) },
+    ...{ "by-hand": entry({}), "left-long-ago": entry(left(60_001)), "of-ours": entry(ours) },
   };
   const all = Object.fromEntries(Object.entries(kinds).map(([name, object]) => [`${entries}/${name}`, object]));
 
@@ -157,6 +195,21 @@ describe("WorkloadEntries of machines", () => {
     const memory = createMemoryApi(all);
     await bringIntoLine(memory, {}, () => memory.writes.length === 2);
     assert.deepEqual(verbs(memory).toSorted(), [`delete ${entries}/left-long-ago`, `delete ${entries}/of-ours`]);
+  });
+
+  test("are deleted one by one, at most twenty a second", async () => {
+    const memory = createMemoryApi(
+      Object.fromEntries(["a", "b", "c"].map((name) => [`${entries}/${name}`, entry(ours)])),
+    );
+    const times: number[] = [];
+    memory.refusal = ({ verb }) => {
+      if (verb === "delete") times.push(performance.now());
+      return undefined;
+    };
+    await bringIntoLine(memory, {}, () => memory.writes.length === 3);
+    const [first = 0, , last = 0] = times;
+    // Timers may fire a millisecond early.
+    assert.ok(last - first >= 98, `${last - first} ms`);
   });
 
   test("are kept for a while after the start, as machines come back", async () => {

@@ -146,6 +146,28 @@ describe("the work directory", () => {
   });
 });
 
+describe("a service that the work directory records", () => {
+  const record = (healthUrl: string) => {
+    const services = [{ name: "ca", replica: "ca", healthUrl, restarts: 0 }];
+    writeFileSync(paths({ workDir }).state, JSON.stringify({ pid: process.pid, services, ports: {} }));
+  };
+
+  it("on another host is shown a token of the work directory's issuer, one on this host none", async () => {
+    await using service = await answering(200, "1");
+    record(service.url);
+    await ask("ca", given(), "/x");
+    // An address of this host that does not look like one.
+    record(service.url.replace("127.0.0.1", "0.0.0.0"));
+    await ask("ca", given(), "/x");
+    const [own, other] = service.seen.map(({ authorization }) => authorization);
+    assert.equal(own, undefined);
+    const [, claims = ""] = other?.replace(/^Bearer /, "").split(".") ?? [];
+    assert.match(Buffer.from(claims, "base64url").toString(), /"system:serviceaccount:istio-system:flotilla-admin"/);
+    await ask("ca", given(`ca=${service.url.replace("127.0.0.1", "0.0.0.0")}`), "/x");
+    assert.equal(service.seen[2]?.authorization, undefined, "nobody knows who answers at --url");
+  });
+});
+
 describe("a cluster", () => {
   it("is asked only where a context is named", async () => {
     const options = { url: ["http://a.example"], context: undefined };

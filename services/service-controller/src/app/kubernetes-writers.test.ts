@@ -1,4 +1,4 @@
-/** What a service-controller writes into its cluster, as a server of HTTP sees it. */
+/** Writes of a service-controller into its cluster, as a server of HTTP sees them. */
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

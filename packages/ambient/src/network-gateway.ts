@@ -1,6 +1,6 @@
 /** Gateways of the Gateway API through which ztunnels reach the workloads of other networks, by HBONE. */
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
-import { type Config, ownValue } from "@flotilla/model";
+import { type Config, isIpAddress, ownValue, type Service } from "@flotilla/model";
 import type { GatewayFacts, WorkloadFacts } from "./facts.ts";
 import { gatewayDestination, hbonePort } from "./waypoint.ts";
 
@@ -10,6 +10,8 @@ export interface HboneGateway extends GatewayFacts {
   readonly namespace: string;
   readonly name: string;
   readonly serviceAccount: string;
+  /** The cluster whose Gateway it is; undefined for the control plane's own. */
+  readonly remoteCluster?: string;
 }
 
 const networkLabel = "topology.istio.io/network";
@@ -44,9 +46,25 @@ function namedDestination(
   return gatewayDestination({ key, labels, annotations, creationTimeMs, spec, status }, network);
 }
 
+/** The gateways of another cluster's Gateway, one for each of its addresses. */
+export function remoteHboneGateways(
+  { namespace, hboneGateway, definedBy }: Pick<Service, "namespace" | "hboneGateway" | "definedBy">,
+  remoteCluster: string,
+): readonly HboneGateway[] {
+  if (hboneGateway === undefined) return [];
+  const { network, addresses, serviceAccount } = hboneGateway;
+  const name = definedBy.split("/").at(-1) ?? "";
+  return addresses.map((address) => {
+    const destination = isIpAddress(address) ? { network, address } : { namespace, hostname: address };
+    return { network, namespace, name, serviceAccount, destination, port: hbonePort, remoteCluster };
+  });
+}
+
 /** Ztunnels call the gateway itself as a workload. */
 export function gatewayWorkload(gateway: HboneGateway, trustDomain: string): WorkloadFacts {
-  const { destination, network, namespace, port, serviceAccount } = gateway;
+  const { destination, network, namespace, serviceAccount, remoteCluster } = gateway;
+  // As istiod names them: of another cluster's Gateway without the port.
+  const port = remoteCluster === undefined ? gateway.port : 0;
   const [address, hostname] = "hostname" in destination ? ["", destination.hostname] : [destination.address, ""];
   const uid = gatewayUid(network, address || hostname, port);
   return {

@@ -3,6 +3,7 @@ import {
   addressNumber,
   addressText,
   type Config,
+  compareText,
   isIpAddress,
   ownValue,
   parseCidr,
@@ -42,6 +43,8 @@ export function entryTraits({ labels, spec, status }: Config<EntrySpec>, hostnam
 export interface ServiceContext {
   /** Of the cluster's own addresses. */
   readonly network: string;
+  /** Of the addresses of other clusters, by cluster. */
+  readonly remoteNetworks?: Readonly<Record<string, string>>;
   /** Of a ServiceEntry. */
   readonly entry?: EntryTraits;
   readonly binding: Binding;
@@ -53,14 +56,14 @@ export interface ServiceContext {
 
 export function serviceFacts(service: Service, context: ServiceContext): ServiceFacts {
   const { kubernetes, labelSelectors } = service;
-  const { binding, entry, network } = context;
+  const { binding, entry } = context;
   const loadBalancing = loadBalancingOf(service);
   return {
     kind: service.registry === "External" ? "ServiceEntry" : "Service",
     name: service.name,
     namespace: service.namespace,
     hostname: service.hostname,
-    addresses: addressesOf(service, entry).flatMap((address) => networkRange(address, network)),
+    addresses: rangesOf(service, context),
     ports: service.ports.map((port) => portFacts(service, port, entry)),
     ...(labelSelectors === undefined || Object.keys(labelSelectors).length === 0 ? {} : { selector: labelSelectors }),
     subjectAltNames: isDeclared(service) ? service.serviceAccounts : [],
@@ -96,10 +99,23 @@ function waypointFacts({ waypoint, canary }: Binding): Pick<ServiceFacts, "waypo
   };
 }
 
-/** Of Kubernetes those of all clusters. */
+/** Of Kubernetes those of all clusters, each in the network of its cluster. */
+function rangesOf(service: Service, { network, remoteNetworks, entry }: ServiceContext): readonly NetworkRange[] {
+  if (service.registry !== "Kubernetes")
+    return addressesOf(service, entry).flatMap((address) => networkRange(address, network));
+  const ranges = Object.entries(service.clusterVips).flatMap(([cluster, vips]) => {
+    const own = ownValue(remoteNetworks, cluster) ?? network;
+    return vips.filter(isReachable).flatMap((vip) => networkRange(vip, own));
+  });
+  const byText = new Map(ranges.map((range) => [`${range.network}/${range.address}`, range]));
+  const isOfSeveral = Object.keys(remoteNetworks ?? {}).length > 0;
+  // As istiod orders what it joins.
+  const all = isOfSeveral ? [...byText].sort(([a], [b]) => compareText(a, b)) : [...byText];
+  return all.map(([, range]) => range);
+}
+
 function addressesOf(service: Service, entry: EntryTraits | undefined): readonly string[] {
-  const { registry, clusterVips, addresses, defaultAddress, autoAllocatedIpv4, autoAllocatedIpv6 } = service;
-  if (registry === "Kubernetes") return [...new Set(Object.values(clusterVips).flat())].filter(isReachable);
+  const { addresses, defaultAddress, autoAllocatedIpv4, autoAllocatedIpv6 } = service;
   const own = (addresses ?? [defaultAddress]).filter((address) => address.includes("/") || isReachable(address));
   if (own.length > 0 || service.resolution === "passthrough") return own;
   if (entry !== undefined && entry.statusAddresses.length > 0) return entry.statusAddresses;

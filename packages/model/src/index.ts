@@ -169,6 +169,8 @@ export { isHttp, isHttp2, isTcp, isTls, isUnsupported, type Protocol, parseProto
 export {
   type KubernetesServiceTraits,
   type RegistryName,
+  type RemoteGateway,
+  type RemoteServiceTraits,
   type Resolution,
   type Service,
   type ServiceKey,

@@ -3,7 +3,7 @@ import type { Change, ConfigChange, ConfigKey, JsonObject, KubeObject } from "@f
 import { configKind, configOf, meshConfigOf, meshNetworksOf } from "./config.ts";
 import { DiscoveryFilter } from "./discovery/discovery-filter.ts";
 import { isRegistryObject } from "./registry/apply-object.ts";
-import { Registry } from "./registry/registry.ts";
+import { ClusterRegistries } from "./registry/clusters.ts";
 import type { RegistryInput } from "./registry/registry-input.ts";
 import { parseRegistrySettings, type RegistrySettings } from "./settings.ts";
 
@@ -14,11 +14,13 @@ export interface MeshStep {
   /** Parsed documents; absent: as before. */
   readonly mesh?: JsonObject;
   readonly networks?: JsonObject;
+  /** Objects of other clusters, by cluster. */
+  readonly clusters?: Readonly<Record<string, readonly KubeObject[]>>;
 }
 
 /** A mesh in memory, for tests, conformance and `flotilla compare`. */
 export interface Mesh {
-  readonly registry: Registry;
+  readonly registry: ClusterRegistries;
   /** Returns the changes of this step: configuration first, then services and endpoints. */
   apply(step: MeshStep): readonly Change[];
 }
@@ -39,13 +41,14 @@ export function loadMesh(
 }
 
 function meshOf(settings: RegistrySettings): Mesh {
-  const registry = new Registry(settings);
+  const registry = new ClusterRegistries(settings);
   const discovery = new DiscoveryFilter();
   return {
     registry,
-    apply({ put = [], delete: gone = [], mesh, networks }) {
+    apply({ put = [], delete: gone = [], mesh, networks, clusters = {} }) {
       const config: ConfigChange[] = [];
       const objects: RegistryInput[] = [];
+      const remote: RegistryInput[] = [];
       if (mesh !== undefined) config.push(putConfig(meshConfigOf(mesh)));
       if (networks !== undefined) config.push(putConfig(meshNetworksOf(networks)));
       for (const object of put) {
@@ -60,8 +63,10 @@ function meshOf(settings: RegistrySettings): Mesh {
         const key: ConfigKey = { kind: object.kind, namespace, name };
         if (isRegistryObject(object)) objects.push({ type: "object", op: "delete", key });
       }
+      for (const [cluster, others] of Object.entries(clusters))
+        for (const object of others) remote.push({ type: "object", op: "put", object, cluster });
       const inView = discovery.apply<ConfigChange | RegistryInput>([...config, ...objects]);
-      return [...inView.filter(isConfig), ...registry.apply(inView).changes];
+      return [...inView.filter(isConfig), ...registry.apply([...inView, ...remote]).changes];
     },
   };
 }

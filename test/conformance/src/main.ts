@@ -17,6 +17,7 @@ import { runScenario, type ScenarioResult } from "./scenarios/run.ts";
 import type { ScenarioProxy } from "./scenarios/scenario.ts";
 import { type Selection, select } from "./selection.ts";
 import type { OpenPlane } from "./wire/plane.ts";
+import { openEmbedded } from "./wire/plane.ts";
 import { runOverWire, type WireResult, wireLimits } from "./wire/run-wire.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -74,6 +75,10 @@ async function compareOverWire(options: Options, open: OpenPlane, selection: Sel
     const wants = (proxy: ScenarioProxy) =>
       isNamed ? proxyTypes.length === 0 || proxyTypes.includes(proxy.type) : isClaimed(scenario, proxy);
     if (!scenario.proxies.some(wants)) continue;
+    if (open === openEmbedded && scenario.stages[0]?.step.clusters !== undefined) {
+      write(`not compared: ${scenario.group}/${scenario.name} has several clusters, files those of one`);
+      continue;
+    }
     const result = await runOverWire(scenario, { ...wireLimits, open, forms, wants, rules });
     results.push(result);
     if (!isWhole(result) || result.resent.length > 0) printDetails([result], []);

@@ -19,7 +19,7 @@ pnpm conformance:record [NAME…] --start COMMAND
 Asks an istiod as the proxies of the scenarios (groups or GROUP/NAME; all without a name) and writes what it sends to test/conformance/scenarios.
 --istiod names one that runs already: with --input DIR it reads DIR/input, DIR/mesh.yaml and DIR/networks.yaml, and scenarios and their steps are
 written there; without, it must hold the input of the one scenario that is named, and its first stage is recorded. --start runs one process for
-each scenario; COMMAND may name {input} {mesh} {networks} {env} {port} {work}. --check writes nothing and fails when something differs.`;
+each scenario; COMMAND may name {input} {clusters} {mesh} {networks} {env} {port} {work}. --check writes nothing and fails when something differs.`;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../scenarios");
 const write = (line: string) => process.stdout.write(`${line}\n`);

@@ -77,6 +77,8 @@ const service = objectOf(
     trafficDistribution: text,
     racesConnections: flag,
     resourceVersion: text,
+    remote: objectOf({ network: text }, { namespaceLabels: labels }),
+    hboneGateway: objectOf({ network: text, addresses: texts, serviceAccount: text }),
   },
 );
 
@@ -129,6 +131,7 @@ const workload = objectOf(
     hostname: text,
     nodeName: text,
     hostNetwork: flag,
+    isRemote: flag,
     capacity: integer,
     memberOf: listOf(
       objectOf({

@@ -7,7 +7,7 @@ export interface GatewayApiSpec {
   readonly listeners?: readonly {
     readonly port?: number;
     readonly protocol?: string;
-    readonly tls?: { readonly options?: Readonly<Record<string, string>> };
+    readonly tls?: { readonly mode?: string; readonly options?: Readonly<Record<string, string>> };
   }[];
 }
 

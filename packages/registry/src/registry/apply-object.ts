@@ -192,8 +192,11 @@ export class Dirty {
     const [before, after] = pair.map(
       (object) => object?.metadata.annotations?.["networking.istio.io/traffic-distribution"],
     );
-    if (before !== after) {
+    const labels = pair.map((object) => JSON.stringify(object?.metadata.labels));
+    // Callers of other clusters depend on the labels.
+    if (before !== after || labels[0] !== labels[1])
       for (const service of objects.servicesIn.get(key.name)) this.services.add(service);
+    if (before !== after) {
       for (const entry of objects.entriesIn.get(key.name)) this.entries.add(entry);
     }
     const [network, next] = pair.map((object) => object?.metadata.labels?.[networkLabel]);

@@ -290,3 +290,65 @@ test("WorkloadEntries of the own cluster are configuration: objects of that kind
   all.apply([put(service("a", { selector: { app: "a" } })), put(machine("m", "10.1.0.9"))]);
   assert.deepEqual(addressesOf(all, "Kubernetes/Kubernetes"), []);
 });
+
+const ambient = { ...defaultRegistrySettings, ambient: true };
+
+function served(all: ClusterRegistries) {
+  return all.state().flatMap((one) => (one.type === "service" && one.op === "put" ? [one] : []));
+}
+
+test("in the ambient mesh services of other clusters have what their namespaces decide, and its changes", () => {
+  const home = (labels: object) =>
+    put({ apiVersion: "v1", kind: "Namespace", metadata: { name: "n", labels: labels as Record<string, string> } });
+  const system = put({
+    ...{ apiVersion: "v1", kind: "Namespace" },
+    metadata: { name: "istio-system", labels: { "topology.istio.io/network": "net-2" } },
+  });
+  const remotes = (all: ClusterRegistries) => served(all).map(({ key, value }) => [key.shard, value.remote]);
+  const all = new ClusterRegistries(ambient);
+  all.apply([put(service("a")), ...of("east", put(service("a")), put(pod("p", "10.2.0.1")))]);
+  assert.deepEqual(remotes(all), [
+    ["Kubernetes/Kubernetes", undefined],
+    ["Kubernetes/east", { network: "" }],
+  ]);
+  all.apply(of("east", system, home({ scope: "global" })));
+  assert.deepEqual(remotes(all)[1]?.[1], { network: "net-2", namespaceLabels: { scope: "global" } });
+  all.apply(of("east", home({})));
+  assert.deepEqual(remotes(all)[1]?.[1], { network: "net-2", namespaceLabels: {} });
+  const workloads = all.state().flatMap((one) => (one.type === "workload" && one.op === "put" ? [one.value] : []));
+  assert.deepEqual(
+    workloads.map(({ clusterId, isRemote }) => [clusterId, isRemote]),
+    [["east", true]],
+  );
+});
+
+test("Gateways of other clusters that end the tunnels of ztunnels are ways into their networks", () => {
+  const gateway = (more: { readonly class?: string; readonly mode?: string; readonly addresses?: readonly object[] }) =>
+    put({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "Gateway",
+      metadata: { name: "east-west", namespace: "n", labels: { "topology.istio.io/network": "net-2" } },
+      spec: {
+        gatewayClassName: more.class ?? "istio-east-west",
+        listeners: [{ port: 15012, protocol: "HBONE", tls: { mode: more.mode ?? "Terminate" } }],
+      },
+      status: { addresses: more.addresses ?? [{ value: "192.0.2.2" }, { type: "Hostname", value: "east.example" }] },
+    });
+  const all = new ClusterRegistries(ambient);
+  const ways = () => served(all).map(({ value }) => value.hboneGateway);
+  all.apply([gateway({}), ...of("east", gateway({}))]);
+  const account = { network: "net-2", serviceAccount: "east-west" };
+  assert.deepEqual(ways(), [{ ...account, addresses: ["192.0.2.2", "east.example"] }]);
+  for (const unfit of [
+    { class: "istio" },
+    { mode: "Passthrough" },
+    { addresses: [] },
+    { addresses: [{ value: "" }] },
+  ]) {
+    all.apply(of("east", gateway(unfit)));
+    assert.deepEqual(ways(), [], JSON.stringify(unfit));
+  }
+  const sidecars = new ClusterRegistries(defaultRegistrySettings);
+  sidecars.apply(of("east", gateway({})));
+  assert.deepEqual(served(sidecars), []);
+});

@@ -1,6 +1,7 @@
 /**
- * Gateways of another cluster's Gateway API as ways into its network: services that are not called by name, with addresses, a port
- * and the label of their network, as labelled Services have them. The own cluster's are configuration.
+ * Gateways of another cluster's Gateway API as ways into its network: services that are not called by name. For sidecars they have addresses,
+ * a port and the label of their network, as labelled Services have them; those that take HBONE are for ztunnels. The own cluster's are
+ * configuration.
  */
 import {
   creationTimeMs,
@@ -8,28 +9,35 @@ import {
   gatewayOfNetwork,
   type KubeObject,
   type ObjectName,
+  ownValue,
+  type RemoteGateway,
   type Service,
   type ServiceKey,
 } from "@flotilla/model";
+import type { RegistrySettings } from "../settings.ts";
 
 /** Stands for a gateway that lies where no control plane can ask; only the configuration's own cluster may have such. */
 const remoteClass = "istio-remote";
+/** Ends the tunnels of ztunnels of other networks. */
+const eastWestClass = "istio-east-west";
+/** Where gateways take HBONE, whatever their listener names; as with istiod. */
+const hbonePort = 15008;
 
 /** The gateways that lead into other networks. */
 export class GatewaySide {
-  readonly #cluster: string;
+  readonly #settings: Pick<RegistrySettings, "clusterId" | "ambient">;
   readonly #gateways = new Map<ObjectName, readonly Service[]>();
   /** Those before, of gateways that changed. */
   readonly #left = new Map<ObjectName, readonly Service[]>();
 
-  constructor(cluster: string) {
-    this.#cluster = cluster;
+  constructor(settings: Pick<RegistrySettings, "clusterId" | "ambient">) {
+    this.#settings = settings;
   }
 
   setGateway(name: ObjectName, gateway: KubeObject | undefined): void {
     const before = this.#gateways.get(name);
     if (before !== undefined && !this.#left.has(name)) this.#left.set(name, before);
-    const services = gateway === undefined ? [] : gatewayServices(gateway, this.#cluster);
+    const services = gateway === undefined ? [] : gatewayServices(gateway, this.#settings);
     if (services.length > 0) this.#gateways.set(name, services);
     else this.#gateways.delete(name);
   }
@@ -47,18 +55,41 @@ export class GatewaySide {
   }
 
   #key({ namespace, hostname, name }: Service): ServiceKey {
-    return { shard: `Kubernetes/${this.#cluster}`, namespace, hostname, name };
+    return { shard: `Kubernetes/${this.#settings.clusterId}`, namespace, hostname, name };
   }
 }
 
-function gatewayServices(gateway: KubeObject, clusterId: string): readonly Service[] {
+function gatewayServices(
+  gateway: KubeObject,
+  { clusterId, ambient }: Pick<RegistrySettings, "clusterId" | "ambient">,
+): readonly Service[] {
   const { name, namespace = "", labels = {} } = gateway.metadata;
   const spec = (gateway["spec"] ?? {}) as GatewayApiSpec;
   const found = spec.gatewayClassName === remoteClass ? undefined : gatewayOfNetwork(labels, spec);
-  return (found?.ports ?? []).map((port) => ({
+  const services = (found?.ports ?? []).map((port) => ({
+    ...placeless(gateway, clusterId, port),
     hostname: `${name}-${port}.${namespace}.gateway`,
-    namespace,
     name: `Gateway/${name}/${port}`,
+    labels: { ...labels, "networking.istio.io/gatewayPort": String(port) },
+    clusterExternalAddresses: { [clusterId]: found?.addresses ?? [] },
+  }));
+  const hboneGateway = ambient ? hboneGatewayOf(gateway) : undefined;
+  if (hboneGateway === undefined) return services;
+  const forTunnels = {
+    ...placeless(gateway, clusterId, hbonePort),
+    hostname: `${name}-hbone.${namespace}.gateway`,
+    name: `Gateway/${name}/hbone`,
+    labels: {},
+    hboneGateway,
+  };
+  return [...services, forTunnels];
+}
+
+/** Common fields of services that are not called by name. */
+function placeless(gateway: KubeObject, clusterId: string, port: number) {
+  const { name, namespace = "" } = gateway.metadata;
+  return {
+    namespace,
     registry: "Kubernetes",
     ports: [{ name: "tls", number: port, protocol: "TLS" }],
     resolution: "client-side",
@@ -66,10 +97,22 @@ function gatewayServices(gateway: KubeObject, clusterId: string): readonly Servi
     defaultAddress: "0.0.0.0",
     clusterVips: { [clusterId]: ["0.0.0.0"] },
     creationTimeMs: creationTimeMs(gateway),
-    labels: { ...labels, "networking.istio.io/gatewayPort": String(port) },
     exportTo: ["~"],
     serviceAccounts: [],
-    clusterExternalAddresses: { [clusterId]: found?.addresses ?? [] },
     definedBy: `Gateway/${namespace}/${name}`,
-  }));
+  } as const;
+}
+
+/** Source: scenario ambient/clusters. */
+function hboneGatewayOf({ metadata, spec, status }: KubeObject): RemoteGateway | undefined {
+  const { gatewayClassName, listeners = [] } = (spec ?? {}) as GatewayApiSpec;
+  const network = ownValue(metadata.labels, "topology.istio.io/network") ?? "";
+  const endsTunnels = listeners.some(({ protocol, tls }) => protocol === "HBONE" && tls?.mode === "Terminate");
+  const { addresses = [] } = (status ?? {}) as Pick<GatewayApiSpec, "addresses">;
+  const usable = addresses.flatMap(({ type = "IPAddress", value = "" }) =>
+    value !== "" && (type === "IPAddress" || type === "Hostname") ? [value] : [],
+  );
+  if (gatewayClassName !== eastWestClass || network === "" || !endsTunnels || usable.length === 0) return undefined;
+  const serviceAccount = ownValue(metadata.annotations, "gateway.istio.io/service-account") ?? metadata.name;
+  return { network, addresses: usable, serviceAccount };
 }

@@ -1,6 +1,7 @@
 /** The objects that services and endpoints are made from, with the indexes of who depends on whom. */
 import { type Config, type ConfigKey, type KubeObject, type ObjectName, objectName } from "@flotilla/model";
 import type { PodLookup } from "../convert/endpoint-slice.ts";
+import { networkLabel } from "../convert/endpoint-traits.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
 
 /** The objects of one cluster with their indexes. */
@@ -71,6 +72,11 @@ export class Objects implements PodLookup {
 
   byName(namespace: string, name: string): KubePod | undefined {
     return this.pods.get(objectName.write({ namespace, name }));
+  }
+
+  /** By the label of the system's namespace; empty without one. */
+  networkOf(systemNamespace: string): string {
+    return this.namespaces.get(systemNamespace)?.metadata.labels?.[networkLabel] ?? "";
   }
 
   byAddress(namespace: string, address: string): KubePod | undefined {

@@ -16,12 +16,7 @@ import {
 } from "@flotilla/model";
 import { configOf } from "../config.ts";
 import { backendServiceEntry } from "../convert/backend.ts";
-import {
-  type EndpointContext,
-  type MeshNetworksSpec,
-  networkLabel,
-  networkLookup,
-} from "../convert/endpoint-traits.ts";
+import { type EndpointContext, type MeshNetworksSpec, networkLookup } from "../convert/endpoint-traits.ts";
 import { clusterSetDomain } from "../convert/kubernetes-service.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
@@ -82,7 +77,7 @@ export class Registry {
     this.#consul = new ConsulSide(settings);
     this.#file = new FileSide(settings.clusterId);
     this.#machines = new RegistrationSide(settings);
-    this.#gateways = new GatewaySide(settings.clusterId);
+    this.#gateways = new GatewaySide(settings);
     const catalogs = { consul: this.#consul, file: this.#file };
     this.#workloads = new WorkloadSide(this.#objects, settings, role, catalogs);
   }
@@ -232,7 +227,7 @@ export class Registry {
     for (const name of dirty.services) {
       const { namespace, name: own, hostname, clusterSetHostname } = this.#host(name);
       const key = { shard: this.#shard, namespace, name: own };
-      const service = this.#kubernetes.service(name, this.#trustDomain);
+      const service = this.#withCluster(this.#kubernetes.service(name, this.#trustDomain));
       const imported = this.#kubernetes.imported(name, clusterSetHostname);
       update.service({ ...key, hostname }, service);
       update.service({ ...key, hostname: clusterSetHostname }, imported);
@@ -272,6 +267,15 @@ export class Registry {
     return { changes: update.changes, urgent: update.urgent };
   }
 
+  /** Adds the facts of its cluster on which callers of others in the ambient mesh depend. */
+  #withCluster(service: Service | undefined): Service | undefined {
+    if (service === undefined || this.#role === "own" || !this.#settings.ambient) return service;
+    const home = this.#objects.namespaces.get(service.namespace);
+    const namespaceLabels = home === undefined ? {} : { namespaceLabels: home.metadata.labels ?? {} };
+    const network = this.#objects.networkOf(this.#settings.systemNamespace);
+    return { ...service, remote: { network, ...namespaceLabels } };
+  }
+
   #host(name: ObjectName): Host {
     const { namespace, name: own } = objectName.read(name);
     const host = (domain: string) => serviceHostname(own, namespace, domain);
@@ -286,7 +290,7 @@ export class Registry {
       persistentSessionLabel,
       trustDomain: this.#trustDomain,
       networkOf: networkLookup(this.#networks, clusterId),
-      systemNetwork: this.#objects.namespaces.get(systemNamespace)?.metadata.labels?.[networkLabel] ?? "",
+      systemNetwork: this.#objects.networkOf(systemNamespace),
       nodeOf: (name) => this.#objects.nodes.get(name),
     };
   }

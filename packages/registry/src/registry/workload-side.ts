@@ -84,7 +84,12 @@ export class WorkloadSide {
 
   #pod(name: ObjectName, context: EndpointContext): Workload | undefined {
     const pod = this.#objects.pods.get(name);
-    return pod && workloadOfPod(pod, addressesOf(pod.status), this.#targetedBy(name), context);
+    const workload = pod && workloadOfPod(pod, addressesOf(pod.status), this.#targetedBy(name), context);
+    return workload && this.#placed(workload);
+  }
+
+  #placed(workload: Workload): Workload {
+    return this.#role === "own" ? workload : { ...workload, isRemote: true };
   }
 
   /** Services without a selector whose slices name the pod. */
@@ -108,7 +113,8 @@ export class WorkloadSide {
       slice === undefined || owner === undefined
         ? new Map<string, Workload>()
         : workloadsOfSlice(slice, owner, context);
-    return this.#ofObject("EndpointSlice", name, found);
+    const placed = [...found].map(([address, workload]) => [address, this.#placed(workload)] as const);
+    return this.#ofObject("EndpointSlice", name, new Map(placed));
   }
 
   #selectorlessOwner(slice: Parameters<typeof serviceOfSlice>[0]) {

@@ -16,6 +16,7 @@ import {
   configKeyText,
   type Endpoint,
   fnv1a,
+  parseShard,
   type Service,
   type TextOf,
   textCodec,
@@ -119,6 +120,12 @@ export function selectorPairs(services: Iterable<Service>): SelectorPairs {
 
 /** A service as the registries have it, one element a shard and defining object (`shard|name`), in order of these. */
 export type ServiceShards = ReadonlyMap<string, Service>;
+
+/** The cluster of a key of `ServiceShards`. */
+export function clusterOfShard(key: string): string {
+  return parseShard(key.slice(0, key.indexOf("|"))).clusterId;
+}
+
 /** Endpoints by shard (`registry/cluster`). */
 export type EndpointShards = ReadonlyMap<string, readonly Endpoint[]>;
 

@@ -81,10 +81,11 @@ function loadScenario(form: Form, folder: string, place: { readonly group: strin
   const input = readdirSync(join(folder, "input"))
     .sort()
     .flatMap((name) => objects(join(folder, "input", name)));
+  const clusters = clustersOf(join(folder, "clusters"));
   const stages: Stage[] = [
     {
       title: "",
-      step: { put: input, mesh, networks: { networks } },
+      step: { put: input, mesh, networks: { networks }, ...(clusters === undefined ? {} : { clusters }) },
       expected: form.expected(folder, new Map(), names),
     },
   ];
@@ -93,6 +94,16 @@ function loadScenario(form: Form, folder: string, place: { readonly group: strin
     stages.push(loadStep(form, join(folder, "steps", step), { title: step, before, proxies: names }));
   }
   return { ...place, title, description, features, proxies, env, mesh, networks, stages };
+}
+
+/** Objects of other clusters: a folder for each, by its name. */
+function clustersOf(folder: string): Readonly<Record<string, readonly KubeObject[]>> | undefined {
+  if (!existsSync(folder)) return undefined;
+  const read = (name: string) =>
+    readdirSync(join(folder, name))
+      .sort()
+      .flatMap((file) => objects(join(folder, name, file)));
+  return Object.fromEntries(folders(folder).map((name) => [name, read(name)]));
 }
 
 function loadStep(

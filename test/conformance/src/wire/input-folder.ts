@@ -7,6 +7,8 @@ import { stringify } from "yaml";
 
 export interface InputFolder {
   readonly objects: string;
+  /** A folder for each other cluster, by its name. */
+  readonly clusters: string;
   readonly mesh: string;
   readonly networks: string;
   readonly env: string;
@@ -17,6 +19,7 @@ export interface InputFolder {
 export function inputFolder(root: string, settings: Readonly<Record<string, string>> = {}): InputFolder {
   const folder = {
     objects: join(root, "input"),
+    clusters: join(root, "clusters"),
     mesh: join(root, "mesh.yaml"),
     networks: join(root, "networks.yaml"),
     env: join(root, "env"),
@@ -28,7 +31,8 @@ export function inputFolder(root: string, settings: Readonly<Record<string, stri
       .map(([name, value]) => `${name}='${value}'\n`)
       .join(""),
   );
-  const place = (object: Pick<KubeObject, "apiVersion" | "kind" | "metadata">) => join(folder.objects, fileOf(object));
+  const place = (object: Pick<KubeObject, "apiVersion" | "kind" | "metadata">, within = folder.objects) =>
+    join(within, fileOf(object));
   const documents = ({ mesh, networks }: MeshStep): readonly (readonly [string, JsonObject | undefined])[] => [
     [folder.mesh, mesh],
     [folder.networks, networks],
@@ -38,9 +42,18 @@ export function inputFolder(root: string, settings: Readonly<Record<string, stri
     apply: (step) => {
       for (const [path, document] of documents(step)) if (document !== undefined) replace(path, stringify(document));
       for (const object of step.delete ?? []) rmSync(place(object));
-      for (const object of step.put ?? []) replace(place(object), `${JSON.stringify(object, null, 1)}\n`);
+      for (const object of step.put ?? []) replace(place(object), textOf(object));
+      for (const [cluster, objects] of Object.entries(step.clusters ?? {})) {
+        const within = join(folder.clusters, cluster);
+        mkdirSync(within, { recursive: true });
+        for (const object of objects) replace(place(object, within), textOf(object));
+      }
     },
   };
+}
+
+function textOf(object: KubeObject): string {
+  return `${JSON.stringify(object, null, 1)}\n`;
 }
 
 function fileOf({ apiVersion, kind, metadata }: Pick<KubeObject, "apiVersion" | "kind" | "metadata">): string {

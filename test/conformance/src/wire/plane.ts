@@ -37,6 +37,8 @@ const readyWithinMs = 60_000;
 
 /** Flotilla in this process, on free ports: 15010 in plain text, 15012 with TLS. */
 export const openEmbedded: OpenPlane = async (scenario) => {
+  // Files have the objects of one cluster.
+  if (scenario.stages[0]?.step.clusters !== undefined) throw new Error(`${scenario.name} has several clusters`);
   await using owned = new AsyncDisposableStack();
   const root = temporary(owned);
   const workDir = join(root, "work");
@@ -100,16 +102,16 @@ export function openRunning({ address, root, input }: RunningPlaneOptions): Open
   });
 }
 
-/** One process for each scenario. `command` gets {input}, {mesh}, {networks}, {env}, {port} (and nine more) and {work}. */
+/** One process for each scenario. `command` gets {input}, {clusters}, {mesh}, {networks}, {env}, {port} (and nine more) and {work}. */
 export function openStarted(command: string): OpenPlane {
   return async (scenario) => {
     await using owned = new AsyncDisposableStack();
     const root = temporary(owned);
     const work = join(root, "work");
     mkdirSync(work);
-    const { objects: input, apply, mesh, networks, env } = startInput(root, scenario, scenario.env);
+    const { objects: input, clusters, apply, mesh, networks, env } = startInput(root, scenario, scenario.env);
     const port = await freePorts(12);
-    const places = { input, mesh, networks, env, work, port: String(port) };
+    const places = { input, clusters, mesh, networks, env, work, port: String(port) };
     const filled = command.replaceAll(
       /\{(\w+)\}/g,
       (text, name: string) => places[name as keyof typeof places] ?? text,

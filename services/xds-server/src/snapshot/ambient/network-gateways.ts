@@ -1,9 +1,16 @@
 /** The gateways of other networks, for workloads that only they reach. */
-import { gatewayWorkload, type HboneGateway, hboneGatewayOf, type WorkloadFacts } from "@flotilla/ambient";
+import {
+  gatewayWorkload,
+  type HboneGateway,
+  hboneGatewayOf,
+  remoteHboneGateways,
+  type WorkloadFacts,
+} from "@flotilla/ambient";
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
 import { type TextOf, textCodec } from "@flotilla/model";
+import { clusterOfShard, type ServiceText, serviceText } from "../row-index.ts";
 import { kubernetesGatewayIndex } from "../scope/kubernetes-gateways.ts";
-import { query } from "../view.ts";
+import { query, type View } from "../view.ts";
 import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 
 const gatewayName = textCodec("HboneGatewayName", "/", ["namespace", "name"]);
@@ -18,18 +25,37 @@ const hboneGateway = query<HboneGateway | undefined, TextOf<typeof gatewayName>>
   sameJson,
 );
 
-/** Of networks other than the own one, oldest first. */
+/** Of the own cluster's Gateways those into other networks, oldest first; then those of other clusters. */
 const hboneGateways = query<readonly HboneGateway[]>("hbone-gateways", (view) => {
   const own = view.read(meshNetwork);
-  return view
+  const configured = view
     .row(kubernetesGatewayIndex, "all")
     .flatMap(({ key }) => view.read(hboneGateway, gatewayName.write(key)) ?? [])
     .filter(({ network }) => network !== own);
+  return [...configured, ...gatewaysOfOtherClusters(view)];
 });
+
+function gatewaysOfOtherClusters(view: View): readonly HboneGateway[] {
+  if (!view.feature("ambientMultiNetwork")) return [];
+  const names = view.serviceNames.filter(({ hostname }) => hostname.endsWith(".gateway"));
+  return names.flatMap((name) => view.read(remoteGateways, serviceText.write(name)));
+}
+
+/** Of a name, under which several clusters may have one. */
+const remoteGateways = query<readonly HboneGateway[], ServiceText>(
+  "remote-hbone-gateways",
+  (view, text) =>
+    [...view.serviceShards(serviceText.read(text))].flatMap(([key, service]) =>
+      remoteHboneGateways(service, clusterOfShard(key)),
+    ),
+  sameJson,
+);
 
 /** The way to the workloads of a network; undefined for the own one, and where no gateway is known. */
 export const gatewayOfNetwork = query<HboneGateway | undefined, string>("gateway-of-network", (view, network) =>
-  network === "" ? undefined : view.read(hboneGateways).find((gateway) => gateway.network === network),
+  network === "" || network === view.read(meshNetwork)
+    ? undefined
+    : view.read(hboneGateways).find((gateway) => gateway.network === network),
 );
 
 /** Gateways that ztunnels call as workloads, by uid. */

@@ -6,6 +6,7 @@ import { type ServiceText, serviceText } from "../row-index.ts";
 import { serviceIn } from "../scope/services.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, namespaceTraits, sameJson } from "./namespaces.ts";
+import { acrossClusters } from "./service-clusters.ts";
 import { visibilityOf } from "./visibility.ts";
 import { serviceBinding } from "./waypoints.ts";
 
@@ -13,13 +14,16 @@ import { serviceBinding } from "./waypoints.ts";
 export const ambientService = query<ServiceFacts | undefined, ServiceText>(
   "ambient-service",
   (view, text) => {
-    const service = served(view, text);
+    const found = served(view, text);
+    const across = found?.registry === "Kubernetes" ? acrossClusters(view, found) : undefined;
+    const service = across?.service ?? found;
     if (service === undefined) return undefined;
     const { labels } = view.read(namespaceTraits, service.namespace);
     const entry = service.registry === "External" ? entryOf(view, service) : undefined;
     const binding = view.read(serviceBinding, text);
     return serviceFacts(view.feature("ipAutoAllocate") ? service : withoutAllocated(service), {
       network: view.read(meshNetwork),
+      ...(across === undefined ? {} : { remoteNetworks: across.remoteNetworks }),
       ...(entry === undefined ? {} : { entry: entryTraits(entry, service.hostname) }),
       binding,
       ingressUsesWaypoint: binding.waypoint !== undefined && ingressUsesWaypoint(service.labels, labels) === true,
@@ -39,8 +43,14 @@ function served(view: View, text: ServiceText): Service | undefined {
   const { namespace, hostname } = serviceText.read(text);
   const service = serviceIn(view, namespace, hostname);
   if (service === undefined || service.resolution === "alias") return undefined;
-  if (visibilityOf(view, service) === "hidden") return undefined;
+  if (visibilityOf(view, service) === "hidden" || isGateway(service)) return undefined;
+  if (service.registry === "Kubernetes" && acrossClusters(view, service) === undefined) return undefined;
   return service;
+}
+
+/** The way into another cluster's network, which is not called by name. */
+function isGateway({ definedBy }: Service): boolean {
+  return definedBy.startsWith("Gateway/");
 }
 
 const canonicalNamespace = query<string | undefined, string>("canonical-namespace", (view, hostname) => {

@@ -14,6 +14,7 @@ import { query, type View } from "../view.ts";
 import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 import { gatewayOfNetwork } from "./network-gateways.ts";
 import { policiesOfWorkload, policyText } from "./policies.ts";
+import { isServedIn } from "./service-clusters.ts";
 import { ambientService } from "./services.ts";
 import { allowingWaypoints } from "./waypoint-policies.ts";
 import { ownWaypoint, workloadBinding } from "./waypoints.ts";
@@ -47,9 +48,13 @@ const workloadOfMesh = query<WorkloadFacts | undefined, string>(
   sameJson,
 );
 
-/** By uid. Where gateways lead to other networks, a workload stands for all of a service there. */
+/**
+ * By uid. Without gateways between networks those of the own cluster alone, as with istiod; with them a workload stands for all of a service
+ * in another network.
+ */
 export const ambientWorkload = query<WorkloadFacts | undefined, string>("ambient-workload", (view, uid) => {
-  if (!view.feature("ambientMultiNetwork")) return view.read(workloadOfMesh, uid);
+  if (!view.feature("ambientMultiNetwork"))
+    return view.workload(uid)?.isRemote === true ? undefined : view.read(workloadOfMesh, uid);
   const facts = view.read(workloadOfMesh, uid);
   return facts === undefined || facts.network === view.read(meshNetwork) ? facts : undefined;
 });
@@ -92,9 +97,9 @@ function isPartOfService({ kind }: Workload): boolean {
 }
 
 /** Of the services that declare the workload those that no other service of that name stands before. */
-function served(view: View, { kind, name, memberOf = [] }: Workload): readonly WorkloadMembership[] {
+function served(view: View, { kind, name, clusterId, memberOf = [] }: Workload): readonly WorkloadMembership[] {
   const registry = registries[kind];
-  if (registry === undefined) return memberOf;
+  if (registry === undefined) return memberOf.filter((member) => isServedIn(view, member, clusterId));
   if (kind !== "ServiceEntry") return memberOf.filter((member) => registryOf(view, member) === registry);
   return memberOf.filter((member) => {
     const service = view.read(ambientService, serviceText.write(member));
@@ -107,10 +112,11 @@ function registryOf(view: View, { namespace, hostname }: WorkloadMembership): Se
 }
 
 /** Each service stands in the row of one of its labels. */
-function selecting(view: View, { namespace, labels }: Workload): readonly ServiceFacts[] {
+function selecting(view: View, { namespace, labels, clusterId }: Workload): readonly ServiceFacts[] {
   const names = Object.entries(labels).flatMap(([label, value]) => view.selectorRow(namespace, label, value));
   return names.flatMap((name) => {
     const service = view.read(ambientService, serviceText.write(name));
-    return service?.selector !== undefined && matchesLabels(service.selector, labels) ? [service] : [];
+    if (service?.selector === undefined || !matchesLabels(service.selector, labels)) return [];
+    return service.kind === "ServiceEntry" || isServedIn(view, name, clusterId) ? [service] : [];
   });
 }

@@ -1,0 +1,72 @@
+/**
+ * Services of several clusters as ztunnels call them: the own cluster's, and the parts of other clusters that are global there, which means
+ * visible to callers of other networks. Source: scenario ambient/clusters.
+ */
+import { isGlobalService, type ScopeRule } from "@flotilla/ambient";
+import type { Service } from "@flotilla/model";
+import { MeshConfig_ServiceScopeConfigs_Scope as Scope } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { clusterOfShard, type ServiceName } from "../row-index.ts";
+import { query, type View } from "../view.ts";
+import { sameJson } from "./namespaces.ts";
+
+const scopeRules = query<readonly ScopeRule[]>(
+  "service-scope-rules",
+  (view) =>
+    view.mesh.serviceScopeConfigs.map(({ scope, namespaceSelector, servicesSelector }) => ({
+      isGlobal: scope === Scope.GLOBAL,
+      namespaces: namespaceSelector,
+      services: servicesSelector,
+    })),
+  sameJson,
+);
+
+/** By the labels that it and its namespace have in its cluster. ServiceEntries are of one network each. */
+function isGlobalPart(view: View, { registry, labels, namespace, remote }: Service): boolean {
+  if (registry !== "Kubernetes" || !view.feature("ambientMultiNetwork")) return false;
+  const home = remote === undefined ? view.config("Namespace", "", namespace)?.labels : remote.namespaceLabels;
+  return isGlobalService(view.read(scopeRules), labels, home);
+}
+
+/** The parts that callers of the own cluster may call, the own one first, by cluster. */
+function callableParts(view: View, name: ServiceName): readonly (readonly [cluster: string, part: Service])[] {
+  const all = [...view.serviceShards(name)]
+    .filter(([, { registry }]) => registry === "Kubernetes")
+    .map(([key, part]) => [clusterOfShard(key), part] as const);
+  const own = all.filter(([, { remote }]) => remote === undefined);
+  const others = all.filter(([, part]) => part.remote !== undefined && isGlobalPart(view, part));
+  const joins = own.length === 0 || own.some(([, part]) => isGlobalPart(view, part));
+  return joins ? [...own, ...others] : own;
+}
+
+export interface ClusterService {
+  readonly service: Service;
+  /** Of the addresses of other clusters, by cluster. */
+  readonly remoteNetworks: Readonly<Record<string, string>>;
+}
+
+/** The service with the addresses of all parts that may be called; undefined where there is none. */
+export function acrossClusters(view: View, service: Service): ClusterService | undefined {
+  const parts = callableParts(view, service);
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const definition = parts.some(([, { remote }]) => remote === undefined) ? service : first[1];
+  return {
+    service: { ...definition, clusterVips: Object.assign({}, ...parts.map(([, { clusterVips }]) => clusterVips)) },
+    remoteNetworks: Object.fromEntries(
+      parts.flatMap(([cluster, { remote }]) => (remote === undefined ? [] : [[cluster, remote.network]])),
+    ),
+  };
+}
+
+/** True where its workloads in other networks are called through gateways. */
+export function isGlobal(view: View, name: ServiceName): boolean {
+  return callableParts(view, name).some(([, part]) => isGlobalPart(view, part));
+}
+
+/** True where a workload of the cluster may belong to the service: another cluster's part has to be global. */
+export function isServedIn(view: View, name: ServiceName, clusterId: string): boolean {
+  const parts = [...view.serviceShards(name)].filter(([, { registry }]) => registry === "Kubernetes");
+  if (parts.length === 0) return true;
+  const part = parts.find(([key]) => clusterOfShard(key) === clusterId)?.[1];
+  return part !== undefined && (part.remote === undefined || isGlobalPart(view, part));
+}

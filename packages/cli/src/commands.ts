@@ -6,6 +6,7 @@ import * as local from "./definitions/local.ts";
 import * as migration from "./definitions/migration.ts";
 import * as objects from "./definitions/objects.ts";
 import * as offline from "./definitions/offline.ts";
+import * as proxies from "./definitions/proxies.ts";
 import * as proxy from "./definitions/proxy.ts";
 import * as support from "./definitions/support.ts";
 import * as tags from "./definitions/tags.ts";
@@ -27,6 +28,8 @@ export const commands: readonly Command[] = [
   command(local.demo, async () => (await import("./commands/demo.ts")).demo),
   command(insight.consoleCommand, async () => (await import("./commands/console.ts")).consoleCommand),
   command(insight.status, async () => (await import("./commands/status.ts")).status),
+  command(proxies.proxyStatus, async () => (await import("./commands/proxy-status.ts")).proxyStatus),
+  command(proxies.proxyConfig, async () => (await import("./commands/proxy-config.ts")).proxyConfig),
   command(insight.wait, async () => (await import("./commands/wait.ts")).wait),
   command(insight.history, async () => (await import("./commands/history.ts")).history),
   command(insight.explain, async () => (await import("./commands/explain.ts")).explain),

@@ -201,6 +201,10 @@ describe("the installed command", () => {
       const proxy = start("proxy", "run", "--name", "web", "-n", "shop", "--label", "app=web");
       const pid = Number((await untilPrinted(proxy, /pid (\d+)/, 60_000))[1]);
       await until(() => isSynced("web.shop"), { withinMs: 60_000, what: "the proxy", everyMs: 300 });
+      assert.match((await flotilla("proxy-status")).out, /^web\.shop +\S+ +SYNCED +SYNCED /m);
+      const { code, out } = await flotilla("proxy-config", "clusters", "web.shop");
+      assert.equal(code, 0);
+      assert.match(out, /^SERVICE FQDN +PORT .*\n(?:.*\n)*BlackHoleCluster +- +- +- +STATIC$/m);
       process.kill(pid, "SIGKILL");
       const again = Number((await untilPrinted(proxy, /started again \(process (\d+)/, 20_000))[1]);
       assert.notEqual(again, pid);

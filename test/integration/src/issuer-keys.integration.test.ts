@@ -1,6 +1,6 @@
 /**
- * Tokens at a real Envoy with keys that the control plane fetches from a real server: accepted and refused, the keys rotated under load,
- * the last good ones kept while the server answers with nonsense.
+ * Tokens at a real Envoy with keys that the control plane fetches from a real server: accepted and refused, none before the first
+ * keys are there, the keys rotated under load, the last good ones kept while the server answers with nonsense.
  */
 import assert from "node:assert/strict";
 import { createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
@@ -96,7 +96,7 @@ describe("keys of an issuer", () => {
     owned.defer(() => rmSync(workDir, { recursive: true, force: true }));
     const config = join(workDir, "config");
     mkdirSync(config);
-    publish(first);
+    issued.answer = "no keys";
     port = await freePort();
     const backend = owned.use(await startEchoServer("v1"));
     const uri = `http://127.0.0.1:${await startIssuer()}/keys`;
@@ -114,6 +114,12 @@ describe("keys of an issuer", () => {
     await envoy.ready(60_000);
   });
   after(() => owned.disposeAsync());
+
+  it("that were never there let no token through", async () => {
+    await until(async () => (await status(first)) === 401, soon("the token to be refused"));
+    assert.equal(await status(undefined), 403);
+    publish(first);
+  });
 
   it("judge tokens: its own pass, others do not", async () => {
     await until(async () => (await status(first)) === 200, soon("a token to be accepted"));

@@ -5,14 +5,15 @@
  */
 import { randomUUID } from "node:crypto";
 import type { KeyValueEntry } from "@flotilla/bus";
-import { type Config, type ConfigKey, configKeyText, StoreError } from "@flotilla/model";
+import { configKeyText, StoreError } from "@flotilla/model";
 import { delay, type Logger, TimeSlice, Turns } from "@flotilla/runtime";
 import type { ConfigTable } from "../config-table.ts";
 import { HeadValue, headKey } from "./head-value.ts";
 import type { ObjectJournal } from "./object-journal.ts";
 import { away, ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
+import { readStored, type StoredReading } from "./stored-reading.ts";
 import { StoredState } from "./stored-state.ts";
-import type { StoredObject, Transaction } from "./transaction.ts";
+import { type Edit, objectsOf, type StoredObject, type Transaction } from "./transaction.ts";
 
 export interface CommitLogOptions extends ObjectValuesOptions {
   readonly log: Logger;
@@ -22,17 +23,10 @@ export interface CommitLogOptions extends ObjectValuesOptions {
   readonly journal?: ObjectJournal;
 }
 
-export interface Edit {
-  readonly puts: readonly Config[];
-  readonly deletes: readonly ConfigKey[];
-}
-
 /** How often a writer begins again because another replica was faster. */
 const maxAttempts = 100;
 /** Of those that were lost, in the log. */
 const namedObjects = 20;
-const maxReadings = 20;
-const readingMs = 50;
 
 export class CommitLog {
   readonly #options: CommitLogOptions;
@@ -42,8 +36,8 @@ export class CommitLog {
   readonly #head: HeadValue;
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
-  /** Found when what is stored was first read, and not yet reported. */
-  #lostAtStart: readonly string[] = [];
+  /** Found at another time than by `compare`, which reports them. */
+  #unreported: readonly string[] = [];
   #isRestored = false;
   readonly #turns = new Turns();
 
@@ -82,7 +76,7 @@ export class CommitLog {
       if (this.#state.version === 0) return this.#load();
       // The replica's earlier state is restored, as if it had run all the time.
       this.#unwritten = await this.#head.readOwn();
-      this.#lostAtStart = await this.#compare();
+      await this.#compareUnasked();
     });
   }
 
@@ -115,8 +109,8 @@ export class CommitLog {
   compare(): Promise<readonly string[]> {
     return this.#turns.take(async () => {
       const found = await this.#compare();
-      const lost = [...new Set([...this.#lostAtStart, ...found])];
-      this.#lostAtStart = [];
+      const lost = [...new Set([...this.#unreported, ...found])];
+      this.#unreported = [];
       return lost;
     });
   }
@@ -158,6 +152,11 @@ export class CommitLog {
     return { version, id: this.#head.id ?? "", timeMs: this.#options.nowMs(), ...this.#state.all() };
   }
 
+  async #compareUnasked(): Promise<void> {
+    const lost = await this.#compare();
+    this.#unreported = [...this.#unreported, ...lost];
+  }
+
   async #compare(): Promise<readonly string[]> {
     const { version } = this.#state;
     if (version === 0) return [];
@@ -168,7 +167,7 @@ export class CommitLog {
     const storedVersion = Math.max(transaction?.version ?? 0, ...stored.map((object) => object.version));
     // Another replica held more.
     if (storedVersion > version) {
-      await this.#load();
+      await this.#takeNewer();
       return [];
     }
     this.#head.revision = last?.revision ?? 0;
@@ -184,8 +183,7 @@ export class CommitLog {
   /** Objects of the head that its writer may be about to give values of their own. */
   #inFlightOf(last: Transaction | undefined): ReadonlySet<string> {
     if (last === undefined || this.#unwritten?.id !== last.id) return new Set();
-    const { puts, deletes, closed } = this.#unwritten;
-    return new Set([...puts.map(({ key }) => key), ...deletes, ...closed.map(({ key }) => key)].map(configKeyText));
+    return new Set(objectsOf(this.#unwritten).map(({ key }) => configKeyText(key)));
   }
 
   async #writeAgain(lost: readonly StoredObject[], storedVersion: number): Promise<void> {
@@ -214,6 +212,7 @@ export class CommitLog {
       const transaction = {
         version: this.#state.version + 1,
         id: randomUUID(),
+        ...(this.#head.id !== undefined && { after: this.#head.id }),
         timeMs: nowMs(),
         ...(caller !== undefined && { caller }),
         puts,
@@ -234,12 +233,12 @@ export class CommitLog {
   /** The current head differs from the one last read here. */
   async #catchUp(): Promise<void> {
     const entry = await this.#head.read();
-    if (entry?.value === undefined) return void (await this.#compare());
+    if (entry?.value === undefined) return this.#compareUnasked();
     const transaction = await this.#head.decodeYielding(entry);
     // One that cannot be read is replaced by the next transaction.
     if (transaction === undefined) this.#head.revision = entry.revision;
     else if (transaction.version <= this.#state.version && entry.revision !== this.#head.revision)
-      await this.#compare();
+      await this.#compareUnasked();
     else await this.#receive(entry);
   }
 
@@ -250,12 +249,13 @@ export class CommitLog {
     if (transaction === undefined || transaction.version < this.#state.version) return;
     // Another replica has written again what was lost.
     if (transaction.version === this.#state.version) {
-      if (transaction.id !== this.#head.id) await this.#compare();
+      if (transaction.id !== this.#head.id) await this.#compareUnasked();
       return;
     }
-    // A renewed head names none of the objects that its version wrote.
+    // A renewed head names none of the objects that its version wrote, and one that follows another transaction than ours none of that one's.
     const isRenewed = transaction.puts.length + transaction.deletes.length + transaction.closed.length === 0;
-    if (isRenewed || transaction.version > this.#state.version + 1) return this.#load();
+    const isForeign = (transaction.after ?? this.#head.id) !== this.#head.id;
+    if (isRenewed || isForeign || transaction.version > this.#state.version + 1) return this.#takeNewer();
     this.#head.revision = entry.revision;
     await this.#applyTransaction(transaction);
   }
@@ -274,37 +274,37 @@ export class CommitLog {
   async #writeOut(): Promise<void> {
     const transaction = this.#unwritten;
     if (transaction === undefined) return;
-    const { version, puts, deletes, closed } = transaction;
-    await this.#objects.writeAll([
-      ...puts.map((config) => ({ version, key: config.key, config })),
-      ...deletes.map((key) => ({ version, key })),
-      ...closed.map((one) => ({ version, key: one.key, closed: one })),
-    ]);
+    await this.#objects.writeAll(objectsOf(transaction));
     this.#unwritten = undefined;
+  }
+
+  /**
+   * Replaces the held state by a newer one. Objects that its history does not have were lost before: they are reported by the next `compare`, and
+   * written again unless it has others in their place.
+   */
+  async #takeNewer(): Promise<void> {
+    const reading = await readStored(this.#options.values, this.#head, this.#objects);
+    const lost = reading.newest > this.#state.version ? this.#state.lostTo(reading.objects) : [];
+    const names = lost.map(({ key }) => configKeyText(key));
+    this.#unreported = [...this.#unreported, ...names];
+    await this.#install(reading);
+    if (lost.length === 0) return;
+    const details = { objects: names.slice(0, namedObjects), count: lost.length, version: reading.newest };
+    this.#options.log.error("acknowledged writes are not in what was written since, they are written again", details);
+    await this.#commit(() => ({ puts: this.#state.missing(lost), deletes: [] }), undefined);
   }
 
   /** Everything, as of the head; the differences from the held state are one transaction. */
   async #load(): Promise<void> {
-    const { values } = this.#options;
-    for (let attempt = 1; ; attempt++) {
-      const entries = await away(() => values.entries());
-      const last = entries.find(({ key }) => key === headKey);
-      // Without a head that can be read, its objects are as they were written out, one by one.
-      const transaction = await this.#head.decodeYielding(last);
-      const objects = await this.#objects.read(entries);
-      const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
-      // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
-      if (newest > (transaction?.version ?? newest) && attempt < maxReadings) {
-        await delay(readingMs);
-        continue;
-      }
-      this.#head.revision = last?.revision ?? 0;
-      this.#head.id = transaction?.id;
-      const changed = this.#state.replace(objects, transaction, newest);
-      this.#unwritten = transaction;
-      if (newest > 0) await this.#options.journal?.replace(this.#whole());
-      if (changed !== undefined) for (const listener of this.#listeners) listener(changed);
-      return;
-    }
+    await this.#install(await readStored(this.#options.values, this.#head, this.#objects));
+  }
+
+  async #install({ revision, transaction, objects, newest }: StoredReading): Promise<void> {
+    this.#head.revision = revision;
+    this.#head.id = transaction?.id;
+    const changed = this.#state.replace(objects, transaction, newest);
+    this.#unwritten = transaction;
+    if (newest > 0) await this.#options.journal?.replace(this.#whole());
+    if (changed !== undefined) for (const listener of this.#listeners) listener(changed);
   }
 }

@@ -12,7 +12,7 @@ import {
   withStatus,
 } from "@flotilla/model";
 import type { ConfigTable } from "../config-table.ts";
-import type { Edit } from "./commit-log.ts";
+import type { Edit } from "./transaction.ts";
 
 export interface DraftOptions {
   readonly table: ConfigTable;

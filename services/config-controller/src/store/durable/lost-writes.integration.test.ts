@@ -7,7 +7,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { attestEvery, type Bus, connectBus, createPublisher, filters } from "@flotilla/bus";
 import { type Change, configKeyText, StoreError } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
-import { type RunningServer, startNats } from "@flotilla/servers";
+import { freePort, type RunningServer, startNats } from "@flotilla/servers";
 import { aSidecar } from "../config-store.conformance.ts";
 import { compareStored } from "./compare-stored.ts";
 import { type DurableStore, openDurableStore } from "./durable-store.ts";
@@ -91,11 +91,11 @@ async function copyDisk(): Promise<void> {
   server = await startNats({ directory, env: process.env, port: server.port });
 }
 
-async function comeBackWithCopy(): Promise<void> {
+async function comeBackWithCopy(port = server.port): Promise<void> {
   await server.kill();
   rmSync(directory, { recursive: true, force: true });
   cpSync(older, directory, { recursive: true });
-  server = await startNats({ directory, env: process.env, port: server.port });
+  server = await startNats({ directory, env: process.env, port });
 }
 
 describe("a bus that loses acknowledged writes", () => {
@@ -147,6 +147,33 @@ describe("a bus that loses acknowledged writes", () => {
     await until(() => names(one.durable).length === 3 && names(late.durable).length === 3, soon("both to know all"));
     assert.deepEqual(await stored(), ["kept", "ours", "theirs"]);
   });
+
+  for (const [count, ids] of [
+    [2, "a head that follows another transaction"],
+    [3, "a head that is further on"],
+  ] as const)
+    it(`gets them again although another replica has written more since: ${ids}`, async () => {
+      await using one = await replica();
+      await create(one.durable, "kept");
+      await copyDisk();
+      await until(() => one.bus.state.connected, soon("the connection"));
+      await create(one.durable, "ours");
+      const { port } = server;
+      await comeBackWithCopy(await freePort());
+      const theirs = Array.from({ length: count }, (_, at) => `theirs-${at}`);
+      {
+        await using late = await replica();
+        for (const name of theirs) await create(late.durable, name);
+      }
+      await server[Symbol.asyncDispose]();
+      server = await startNats({ directory, env: process.env, port });
+      const all = ["kept", "ours", ...theirs].join(" ");
+      await until(() => names(one.durable).join(" ") === all, soon("the replica to know all"));
+      await until(async () => (await stored()).join(" ") === all, soon("all to be stored"));
+      const lost = new RegExp(configKeyText(aSidecar("shop", "ours").key));
+      await until(() => lost.test(one.conditions.get("lost writes") ?? ""), soon("the loss to be named"));
+      assert.doesNotMatch(one.conditions.get("lost writes") ?? "", /theirs|kept/);
+    });
 
   it("gets values again that somebody took away or overwrote, at the next comparison", async () => {
     await using one = await replica();

@@ -66,7 +66,7 @@ export class StoredState {
       const there = found.get(configKeyText(key));
       return there === undefined || there.version < heldVersion || (there.config ?? there.closed) === undefined;
     };
-    const puts = allOf(this.#table).filter(({ key, resourceVersion }) => isLost(key, Number(resourceVersion ?? 0)));
+    const puts = allOf(this.#table).filter((config) => isLost(config.key, versionOf(config)));
     const closed = [...this.#closed.values()].filter(({ key }) => isLost(key, 0));
     const deletes = stored.filter(
       (object) =>
@@ -82,11 +82,42 @@ export class StoredState {
     ];
   }
 
+  /**
+   * The held objects that a newer history does not have: missing, stored in an older version only, or with another content of the same version.
+   * Deleted ones are stored as such, so that none is missing by right.
+   */
+  lostTo(stored: readonly StoredObject[]): readonly Config[] {
+    const found = new Map(stored.map((object) => [configKeyText(object.key), object]));
+    return allOf(this.#table).filter((config) => {
+      const there = found.get(configKeyText(config.key));
+      const held = versionOf(config);
+      return (
+        there === undefined ||
+        there.version < held ||
+        (there.version === held && there.closed === undefined && !equalJson(there.config, config))
+      );
+    });
+  }
+
+  /** Those of which there is none here, or an older one, as the next version would write them. */
+  missing(configs: readonly Config[]): readonly Config[] {
+    const resourceVersion = String(this.#version + 1);
+    return configs.flatMap((config) => {
+      const there = this.#table.get(config.key);
+      return there === undefined || versionOf(there) < versionOf(config) ? [{ ...config, resourceVersion }] : [];
+    });
+  }
+
   #write({ puts, deletes, closed }: Transaction): void {
     for (const config of puts) this.#table.put(config);
     for (const key of deletes) this.#table.delete(key);
     for (const one of closed) this.#closed.set(configKeyText(one.key), one);
   }
+}
+
+/** The version that wrote it. */
+function versionOf({ resourceVersion }: Config): number {
+  return Number(resourceVersion ?? 0);
 }
 
 function allOf(table: ConfigTable): readonly Config[] {

@@ -22,6 +22,8 @@ export interface Transaction {
   readonly version: number;
   /** Identifies the transaction that was stored, should the answer be lost. */
   readonly id: string;
+  /** The transaction that it replaced at the head: another one than a replica knows is of another history. */
+  readonly after?: string;
   readonly timeMs: number;
   /** Account that asked for it, as `namespace/name`. */
   readonly caller?: string;
@@ -31,12 +33,27 @@ export interface Transaction {
   readonly closed: readonly Sealed[];
 }
 
+/** The changes that a transaction is made of. */
+export interface Edit {
+  readonly puts: readonly Config[];
+  readonly deletes: readonly ConfigKey[];
+}
+
 /** One object as it rests; with neither, it was deleted by that version. */
 export interface StoredObject {
   readonly version: number;
   readonly key: ConfigKey;
   readonly config?: Config;
   readonly closed?: Sealed;
+}
+
+/** The objects of a transaction, each as it rests. */
+export function objectsOf({ version, puts, deletes, closed }: Transaction): readonly StoredObject[] {
+  return [
+    ...puts.map((config) => ({ version, key: config.key, config })),
+    ...deletes.map((key) => ({ version, key })),
+    ...closed.map((one) => ({ version, key: one.key, closed: one })),
+  ];
 }
 
 /** A Secret: its content opens with the seal key, at its own key only. */
@@ -53,7 +70,7 @@ const restingShape: Shape = (value) =>
   typeof value === "object" && value !== null && "sealed" in value ? sealedShape(value) : configShape(value);
 const transactionShape = objectOf(
   { version: integer, id: text, timeMs: number, puts: listOf(restingShape), deletes: listOf(configKeyShape) },
-  { caller: text },
+  { caller: text, after: text },
 );
 const objectShape = objectOf({ version: integer, key: configKeyShape }, { value: restingShape });
 /** Of one value, unpacked: one transaction fits into a message packed. */

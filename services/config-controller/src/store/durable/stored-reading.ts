@@ -1,0 +1,36 @@
+/** Reads everything that is stored: the head with the last transaction, and the objects that it belongs to. */
+import type { KeyValue } from "@flotilla/bus";
+import { delay } from "@flotilla/runtime";
+import { type HeadValue, headKey } from "./head-value.ts";
+import { away, type ObjectValues } from "./object-values.ts";
+import type { StoredObject, Transaction } from "./transaction.ts";
+
+export interface StoredReading {
+  /** Of the head. */
+  readonly revision: number;
+  /** Undefined without a head that can be read: its objects are as they were written out, one by one. */
+  readonly transaction: Transaction | undefined;
+  readonly objects: readonly StoredObject[];
+  /** The version of the head, or of the newest object. */
+  readonly newest: number;
+}
+
+const maxReadings = 20;
+const readingMs = 50;
+
+/** @throws StoreError STORE_AWAY */
+export async function readStored(values: KeyValue, head: HeadValue, stored: ObjectValues): Promise<StoredReading> {
+  for (let attempt = 1; ; attempt++) {
+    const entries = await away(() => values.entries());
+    const last = entries.find(({ key }) => key === headKey);
+    const transaction = await head.decodeYielding(last);
+    const objects = await stored.read(entries);
+    const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
+    // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
+    if (newest > (transaction?.version ?? newest) && attempt < maxReadings) {
+      await delay(readingMs);
+      continue;
+    }
+    return { revision: last?.revision ?? 0, transaction, objects, newest };
+  }
+}

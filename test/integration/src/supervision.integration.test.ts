@@ -53,7 +53,8 @@ describe("a supervised control plane with replicas", () => {
 
   it("spreads proxies over the replicas behind one address", async () => {
     mesh = copySample(plane.workDir);
-    await flotilla("apply", "-f", mesh.path);
+    // The API opens once config-controller has its certificate, which readiness does not wait for.
+    await until(() => flotilla("apply", "-f", mesh.path).then(Boolean), soon("the mesh to be written"));
     for (let i = 0; i < watcherCount; i++) watchers.push(owned.use(new Watcher(`127.0.0.1:${plane.firstPort}`, i)));
     await until(() => watchers.every(({ isSynced }) => isSynced), soon("all proxies to be synced"));
     // One that is handed to the other replica is on neither for a moment.

@@ -104,7 +104,7 @@ export const xdsLimits: readonly Limit[] = [
     ],
   },
   {
-    resource: "log lines for rejections of a stream",
+    resource: "log lines for rejections of a proxy",
     bounds: [
       inFile("services/xds-server/src/serve/rejection-log.ts", "maxLines", "lines at once"),
       inFile("services/xds-server/src/serve/rejection-log.ts", "intervalMs", "ms for each further one"),
@@ -118,6 +118,33 @@ export const xdsLimits: readonly Limit[] = [
       [
         "services/xds-server/src/serve/hostile-sessions.test.ts",
         "rejecting every one of many answers gets ten lines in the log and one more in ten seconds",
+      ],
+      [
+        "services/xds-server/src/serve/hostile-sessions.test.ts",
+        "rejecting one answer on each of many streams gets ten lines in the log and one more in ten seconds",
+      ],
+    ],
+  },
+  {
+    resource: "log lines for callers that are refused (15010, 15012, 15013, 15017)",
+    bounds: [
+      inFile("packages/runtime/src/line-budgets.ts", "maxRefusedLines", "lines of an address at once"),
+      inFile("packages/runtime/src/line-budgets.ts", "refusedIntervalMs", "ms for each further one"),
+      inFile("packages/runtime/src/line-budgets.ts", "maxKeys", "addresses have their own, all others share one"),
+    ],
+    effect: "the rest is counted, in a metric and in the next line",
+    tests: [
+      [
+        "services/xds-server/src/serve/hostile-sessions.test.ts",
+        "opening streams that are refused gets fifty lines in the log and one more each second",
+      ],
+      [
+        "services/ca/src/refusals.test.ts",
+        "callers that are refused get fifty lines at once and one more each second, by the host they come from",
+      ],
+      [
+        "packages/runtime/src/line-budgets.test.ts",
+        "are shared beyond a thousand callers, until budgets are full again",
       ],
     ],
   },

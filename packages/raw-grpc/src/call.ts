@@ -64,6 +64,11 @@ export class RawCall {
     return this.#peer.address;
   }
 
+  /** The peer's address without the port. */
+  get host(): string {
+    return this.#peer.host;
+  }
+
   get peerCertificate(): Buffer | undefined {
     return this.#peer.certificate;
   }

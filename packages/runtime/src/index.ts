@@ -18,6 +18,7 @@ export { type Health, type HealthOptions, serveHealth } from "./health.ts";
 export { hostFailure } from "./host-failure.ts";
 export type { Introspection } from "./introspection/introspection.ts";
 export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
+export { LineBudgets, refusedCallerLines } from "./line-budgets.ts";
 export { type ListenOptions, listen } from "./listen.ts";
 export { type LogLevel, LogLevels } from "./log-levels.ts";
 export { createLogger, type LogDestination, type LogFields, type Logger, noopLogger } from "./logger.ts";

@@ -14,6 +14,7 @@ export interface CaMetrics {
   readonly identityFailures: Counter;
   readonly seconds: Histogram;
   readonly idleConnectionsClosed: Counter;
+  readonly refusalsUnlogged: Counter;
 }
 
 export interface MetricSources {
@@ -74,6 +75,10 @@ export function declareMetrics(metrics: Metrics, { material, waiting, nowMs }: M
     identityFailures: metrics.counter({
       name: "citadel_server_id_extraction_err_count",
       help: "Callers without an identity that a certificate can be issued for",
+    }),
+    refusalsUnlogged: metrics.counter({
+      name: "ca_refusals_unlogged_total",
+      help: "Refused callers without a log line, since many of their address had been refused before",
     }),
     idleConnectionsClosed: metrics.counter({
       name: "ca_idle_connections_closed_total",

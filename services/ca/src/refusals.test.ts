@@ -201,3 +201,20 @@ describe("a flood", () => {
     assert.ok((await counted(slow, 'citadel_server_csr_sign_err_count{error="busy"}')) > 0);
   });
 });
+
+it("callers that are refused get fifty lines at once and one more each second, by the host they come from", async () => {
+  const startedAt = performance.now();
+  await using loud = await startCa();
+  const client = openClient(loud);
+  try {
+    for (let at = 0; at < 20; at++)
+      await Promise.allSettled(Array.from({ length: 10 }, () => sendOver(client, { token: "abc" })));
+  } finally {
+    client.close();
+  }
+  const logged = loud.lines.filter(({ msg }) => msg === "caller not authenticated").length;
+  const further = (performance.now() - startedAt) / 1_000;
+  assert.ok(logged >= 50 && logged <= 50 + further, `${logged} lines`);
+  assert.equal(await counted(loud, counters.authentication), 200);
+  assert.equal(await counted(loud, "ca_refusals_unlogged_total"), 200 - logged);
+});

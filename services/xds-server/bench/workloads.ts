@@ -2,6 +2,7 @@
  * `pnpm bench:workloads [--services N] [--pods N] [--ztunnels N] [--changes N] [--batch N]`: processor time of xds-server's own thread for one
  * birth or death of a pod, without sockets: applied in batches, written to the streams of ztunnels, acknowledged by each. A line of JSON a round.
  */
+
 import { randomUUID } from "node:crypto";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -23,6 +24,7 @@ import { RequestDecoder } from "../src/serve/decode-request.ts";
 import { Deliveries } from "../src/serve/deliveries.ts";
 import { MessageCache, type Wire, writeDeadlines } from "../src/serve/message-cache.ts";
 import { SharedRecords } from "../src/serve/progress.ts";
+import { RejectionLog } from "../src/serve/rejection-log.ts";
 import { Stream } from "../src/serve/stream.ts";
 import { defaultStreamLimits, type StreamContext } from "../src/serve/stream-context.ts";
 import { createStreamMetrics } from "../src/serve/stream-metrics.ts";
@@ -67,6 +69,7 @@ const context: StreamContext = {
   observer: { sent: (_stream, _type, receipt, change) => change && history.note(change, receipt) },
   cache: new MessageCache({ maxBytes: 64e6, now, noncePrefix: randomUUID().slice(0, 8) }),
   ...{ states: new SharedStates(), bodies: new Bodies(), records: new SharedRecords(), writes: writeDeadlines(30_000) },
+  rejections: new RejectionLog({ now, onUnlogged: () => undefined }),
 };
 const requests = new RequestDecoder();
 let position = 0;

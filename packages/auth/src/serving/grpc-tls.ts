@@ -11,6 +11,7 @@ import {
   type Logger,
   listen,
   type Metrics,
+  refusedCallerLines,
   serverTlsParameters,
   type TlsPolicy,
 } from "@flotilla/runtime";
@@ -120,12 +121,15 @@ function createTlsServer(
     rejectUnauthorized: false,
     handshakeTimeout: handshakeMs,
   });
+  const refused = refusedCallerLines();
   tls.on("secureConnection", (socket) => {
     onHandshake(socket);
     const hasCertificate = rememberCertificate(socket);
     if (!socket.authorized && hasCertificate) {
-      const { remoteAddress, authorizationError } = socket;
-      log.warn("client certificate refused", { remoteAddress, reason: String(authorizationError) });
+      const { remoteAddress = "", authorizationError } = socket;
+      refused.write(remoteAddress, (more) =>
+        log.warn("client certificate refused", { remoteAddress, reason: String(authorizationError), ...more }),
+      );
       socket.destroy();
       return;
     }

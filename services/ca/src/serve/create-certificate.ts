@@ -13,7 +13,7 @@ import {
 } from "@flotilla/auth";
 import type { Csr, San } from "@flotilla/pki";
 import type { IstioCertificateRequest } from "@flotilla/proto/security/v1alpha1/ca_pb";
-import type { Logger } from "@flotilla/runtime";
+import type { LineBudgets, Logger } from "@flotilla/runtime";
 import { grantedNames, type ServingRules } from "../authorize/serving-names.ts";
 import { type DelegateOptions, issueByDelegate, signerOf } from "../delegate/registration-authority.ts";
 import { CaError } from "../errors.ts";
@@ -44,6 +44,8 @@ export interface IssuerParts {
   readonly record: (holding: Holding) => void;
   readonly metrics: CaMetrics;
   readonly log: Logger;
+  /** Of callers that are refused, by the host they come from. */
+  readonly refusedLines: LineBudgets;
   readonly nowMs: () => number;
   readonly randomSerial: () => Uint8Array;
 }
@@ -79,7 +81,12 @@ export async function createCertificate(
       return internal;
     }
     count(error, metrics);
-    log.warn("certificate refused", { caller: caller.remoteAddress, code: error.code, reason: error.reason });
+    parts.refusedLines.write(originOf(caller), (more) =>
+      log.warn("certificate refused", {
+        ...{ caller: caller.remoteAddress, code: error.code, reason: error.reason },
+        ...more,
+      }),
+    );
     return replyOf(error);
   } finally {
     metrics.seconds.observe((nowMs() - startMs) / 1000);
@@ -97,7 +104,9 @@ async function authorize(
   if (!proof.authenticated && proof.foreign !== undefined) return notOfMesh(caller, proof.foreign, parts);
   if (!proof.authenticated) {
     metrics.authenticationFailures.add(1);
-    log.warn("caller not authenticated", { caller: caller.remoteAddress, reason: proof.reason });
+    parts.refusedLines.write(originOf(caller), (more) =>
+      log.warn("caller not authenticated", { caller: caller.remoteAddress, reason: proof.reason, ...more }),
+    );
     return unauthenticated;
   }
   if (proof.principal === undefined || parseIdentity(proof.principal) === undefined)
@@ -109,9 +118,11 @@ async function authorize(
   return { caller, proof, identity: String(impersonated) };
 }
 
-function notOfMesh({ remoteAddress }: Caller, identities: readonly string[], { metrics, log }: IssuerParts): Reply {
+function notOfMesh(caller: Caller, identities: readonly string[], { metrics, log, refusedLines }: IssuerParts): Reply {
   metrics.identityFailures.add(1);
-  log.warn("caller has no identity of this mesh", { caller: remoteAddress, identities });
+  refusedLines.write(originOf(caller), (more) =>
+    log.warn("caller has no identity of this mesh", { caller: caller.remoteAddress, identities, ...more }),
+  );
   return unauthenticated;
 }
 
@@ -186,9 +197,13 @@ function placeOf(caller: Caller, { kubernetes }: Authenticated, instance: unknow
   if (typeof instance === "string" && /^[\x21-\x7e]{1,128}$/.test(instance)) return `instance ${instance}`;
   const { namespace = "", podName, podUid } = kubernetes ?? {};
   if (podName !== undefined) return `pod ${namespace}/${podName} ${podUid ?? ""}`;
-  // A request that was handed on comes from the host that its sender names; a lie is as harmless as one about the instance.
+  return `host ${originOf(caller)}`;
+}
+
+/** A request that was handed on comes from the host that its sender names; a lie is as harmless as one about the instance. */
+function originOf(caller: Caller): string {
   const origin = caller.metadata.get("x-forwarded-for")?.at(-1)?.split(",").at(-1)?.trim() ?? "";
-  return `host ${isIP(origin) === 0 ? hostOf(caller) : origin}`;
+  return isIP(origin) === 0 ? hostOf(caller) : origin;
 }
 
 function podOf({ kubernetes }: Authenticated): Holding["pod"] {

@@ -8,7 +8,14 @@ import {
   serveProcessPages,
 } from "@flotilla/auth";
 import type { OwnCluster } from "@flotilla/auth/cluster";
-import type { Health, HttpHandler, Logger, Metrics, ProcessPages } from "@flotilla/runtime";
+import {
+  type Health,
+  type HttpHandler,
+  type Logger,
+  type Metrics,
+  type ProcessPages,
+  refusedCallerLines,
+} from "@flotilla/runtime";
 import type { ServingRules } from "../authorize/serving-names.ts";
 import { changeRotation, endingsPage, rotationPage, statusPage } from "../debug/pages.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
@@ -58,6 +65,7 @@ export function createIssuer(
     review: cluster?.review,
     crls: () => active.current?.crls ?? [],
   };
+  const declared = declareMetrics(metrics, { material, waiting, nowMs });
   const part = { ...proof, log: log.child({ part: "authenticate" }) };
   return {
     authenticator: createIdentity(settings, part).authenticator,
@@ -78,7 +86,8 @@ export function createIssuer(
     // Agents that take the new root with a certificate come back for one of the new root within half of its life.
     longestTtlMs: () => (rotation.phase === "trusting" ? settings.rotationTtlMs : Number.POSITIVE_INFINITY),
     record: (holding) => rotation.record(holding),
-    metrics: declareMetrics(metrics, { material, waiting, nowMs }),
+    metrics: declared,
+    refusedLines: refusedCallerLines(() => declared.refusalsUnlogged.add(1)),
     log: log.child({ part: "issue" }),
     nowMs,
     randomSerial: serialSource(),

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { createHttpServer, type HttpAnswer, readBody, type ServerTls, sendText } from "@flotilla/http";
-import { type ListenOptions, type Logger, listen, type TlsPolicy } from "@flotilla/runtime";
+import { type ListenOptions, type Logger, listen, refusedCallerLines, type TlsPolicy } from "@flotilla/runtime";
 import { type ClientRule, clientRefusal } from "./client-certificate.ts";
 
 export interface KeyPair {
@@ -50,6 +50,7 @@ const maxConnectionsOfAddress = 1_024;
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
   const { keyPair, log, answer, drainMs = 5000, clients } = options;
+  const refused = refusedCallerLines();
   const http = createHttpServer({
     tls: tlsOf(keyPair, options),
     drainMs,
@@ -59,7 +60,8 @@ export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
     respond: async (request, response) => {
       const refusal = clients && request.url !== "/ready" && clientRefusal(request.socket as TLSSocket, clients);
       if (typeof refusal === "string") {
-        log.warn("caller refused", { remoteAddress: request.socket.remoteAddress, reason: refusal });
+        const { remoteAddress = "" } = request.socket;
+        refused.write(remoteAddress, (more) => log.warn("caller refused", { remoteAddress, reason: refusal, ...more }));
         sendText(response, plain(403, refusal));
         return;
       }

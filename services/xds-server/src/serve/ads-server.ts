@@ -9,7 +9,7 @@ import { type GrpcTlsOptions, serveGrpcTls, type TlsMaterial } from "@flotilla/a
 import { metadataText, type Proxy } from "@flotilla/model";
 import { aggregatedDiscoveryService } from "@flotilla/proto";
 import { GrpcError, grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
-import { type ListenOptions, listen } from "@flotilla/runtime";
+import { type LineBudgets, type ListenOptions, listen, refusedCallerLines } from "@flotilla/runtime";
 import { Bodies, type Form, SharedStates } from "@flotilla/xds";
 import type { StreamAuthentication } from "./authenticate.ts";
 import type { ConnectedStreams } from "./connected-streams.ts";
@@ -17,6 +17,7 @@ import { RequestDecoder } from "./decode-request.ts";
 import { handOffAll, longestDrainMs } from "./hand-off-all.ts";
 import { MessageCache, writeDeadlines } from "./message-cache.ts";
 import { SharedRecords } from "./progress.ts";
+import { RejectionLog } from "./rejection-log.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { Stream } from "./stream.ts";
 import {
@@ -31,7 +32,7 @@ import { streamEnd } from "./stream-end.ts";
 const massDisconnect = { quietMs: 3_000, minPeak: 50 } as const;
 
 export interface AdsOptions
-  extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "writes" | "limits">,
+  extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "rejections" | "writes" | "limits">,
     Omit<StreamAdmissionOptions, "admission"> {
   readonly limits: StreamContext["limits"] & AdsLimits;
   /** Kept up to date with the streams of this server. */
@@ -59,6 +60,7 @@ export class AdsServer implements AsyncDisposable {
   readonly #context: StreamContext;
   readonly #admission: StreamAdmission;
   readonly #requests = new RequestDecoder();
+  readonly #refusedLines: LineBudgets;
   readonly #connected: ConnectedStreams;
   readonly #sweeper: NodeJS.Timeout;
   readonly #massDisconnects: MassDisconnectDetector;
@@ -66,13 +68,15 @@ export class AdsServer implements AsyncDisposable {
   #count = 0;
 
   constructor(options: AdsOptions) {
-    const { limits, now, noncePrefix, server } = options;
+    const { limits, now, noncePrefix, server, metrics } = options;
     this.#options = options;
     this.#connected = options.connected;
+    this.#refusedLines = refusedCallerLines(() => metrics.refusalUnlogged());
     const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) });
     const states = new SharedStates((text) => hash("sha256", text));
     const shared = { cache, states, bodies: new Bodies(), records: new SharedRecords() };
-    this.#context = { ...options, ...shared, writes: writeDeadlines(limits.stuckMs) };
+    const rejections = new RejectionLog({ now, onUnlogged: () => metrics.rejectionUnlogged() });
+    this.#context = { ...options, ...shared, rejections, writes: writeDeadlines(limits.stuckMs) };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
     this.#admission = new StreamAdmission({ ...options, admission: { perSecond, burst, maxWaitMs, now } });
     this.#sweep = (idleMs) => {
@@ -209,7 +213,9 @@ export class AdsServer implements AsyncDisposable {
     const reason = error instanceof GrpcError ? error : streamEnd.internal();
     if (!(error instanceof GrpcError)) log.error("stream failed", { peer, error });
     metrics.refused(refusalReason(reason));
-    log.info("stream refused", { peer, code: reason.code, reason: reason.message });
+    this.#refusedLines.write(call.host, (more) =>
+      log.info("stream refused", { peer, code: reason.code, reason: reason.message, ...more }),
+    );
     call.end(reason);
   }
 

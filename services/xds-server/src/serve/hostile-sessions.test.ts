@@ -86,7 +86,8 @@ async function victimOf(server: TestServer) {
 
 function countingLog(): { readonly log: Logger; readonly lines: string[] } {
   const lines: string[] = [];
-  const log: Logger = { ...noopLogger, warn: (text) => void lines.push(text), child: () => log };
+  const note = (text: string): void => void lines.push(text);
+  const log: Logger = { ...noopLogger, warn: note, info: note, child: () => log };
   return { log, lines };
 }
 
@@ -178,7 +179,7 @@ describe("a proxy that goes on for ever", () => {
     }
     await victim.next();
     assert.equal(rejections, 1);
-    assert.equal(lines.length, 1);
+    assert.equal(lines.filter((text) => text === "rejected by the client").length, 1);
   });
 
   it("rejecting every answer gets one for each change, and delays no other client", async () => {
@@ -220,6 +221,43 @@ describe("a proxy that goes on for ever", () => {
     assert.ok(logged >= 10 && logged <= 10 + further, `${logged} lines`);
     const [, unlogged] = /^flotilla_xds_rejections_unlogged_total (\d+)$/m.exec(await server.metrics.text()) ?? [];
     assert.equal(Number(unlogged), rejections - logged);
+  });
+
+  it("rejecting one answer on each of many streams gets ten lines in the log and one more in ten seconds", async () => {
+    const { log, lines } = countingLog();
+    let rejections = 0;
+    const observer = { rejected: () => void rejections++ };
+    const startedAt = performance.now();
+    await using server = await startTestServer({ options: { log, observer } });
+    server.source.put(types.cluster, [{ name: "c", typeUrl: types.cluster, version: "v1", bytes: Buffer.alloc(10) }]);
+    for (let at = 1; at <= 30; at++) {
+      using bad = new Session(server);
+      await bad.begin(types.cluster);
+      await until(() => bad.nonces.length > 0, soon("an answer"));
+      const [responseNonce = ""] = bad.nonces;
+      await bad.send({ typeUrl: types.cluster, responseNonce, errorDetail: { code: 13, message: "no" } });
+      await until(() => rejections === at, soon(`rejection ${at}`));
+    }
+    const logged = lines.filter((text) => text === "rejected by the client").length;
+    const further = (performance.now() - startedAt) / 10_000;
+    assert.ok(logged >= 10 && logged <= 10 + further, `${logged} lines`);
+  });
+
+  it("opening streams that are refused gets fifty lines in the log and one more each second", async () => {
+    const { log, lines } = countingLog();
+    const startedAt = performance.now();
+    await using server = await startTestServer({ options: { log } });
+    for (let at = 0; at < 200; at++) {
+      using bad = new Session(server);
+      // Without a node.
+      await bad.send({ typeUrl: types.cluster });
+      await until(() => bad.ends.length > 0, soon("the end"));
+    }
+    const logged = lines.filter((text) => text === "stream refused").length;
+    const further = (performance.now() - startedAt) / 1_000;
+    assert.ok(logged >= 50 && logged <= 50 + further, `${logged} lines`);
+    const [, unlogged] = /^flotilla_xds_refusals_unlogged_total (\d+)$/m.exec(await server.metrics.text()) ?? [];
+    assert.equal(Number(unlogged), 200 - logged);
   });
 
   it("subscribing and unsubscribing in a loop delays no other client, and leaves nothing", async () => {

@@ -9,9 +9,10 @@ it("rejections get ten lines at once, then one in ten seconds with the number of
   const lines: unknown[] = [];
   let [nowMs, unlogged] = [1_000, 0];
   const log: Logger = { ...noopLogger, warn: (_text, fields) => void lines.push(fields?.["unlogged"]) };
-  const rejections = new RejectionLog({ log, now: () => nowMs, onUnlogged: () => unlogged++ });
+  const rejections = new RejectionLog({ now: () => nowMs, onUnlogged: () => unlogged++ });
   const reject = (count: number): void => {
-    for (let at = 0; at < count; at++) rejections.write(typeUrl.cluster, { nonce: `${at}`, code: 13, message: "no" });
+    for (let at = 0; at < count; at++)
+      rejections.write(log, "proxy", typeUrl.cluster, { nonce: `${at}`, code: 13, message: "no" });
   };
   reject(1_000);
   assert.deepEqual([lines.length, unlogged], [10, 990]);

@@ -1,50 +1,36 @@
 /**
- * Log lines of the rejections of one stream. A client that asks and rejects in a loop would fill the log: after the first lines
- * there is one in each interval, with the number of those that were left out.
+ * Log lines of rejections, by proxy. A client that asks and rejects in a loop would fill the log, also one that opens a new stream each time.
  */
 import { shortName } from "@flotilla/proto";
-import type { Logger } from "@flotilla/runtime";
+import { LineBudgets, type Logger } from "@flotilla/runtime";
 import type { Rejection } from "@flotilla/xds";
 
-/** Lines at once; then one in each interval. */
+/** Lines of one proxy at once; then one in each interval. */
 const maxLines = 10;
 const intervalMs = 10_000;
 /** Of a client's text, in characters. */
 const maxLoggedLength = 2_000;
 
 export interface RejectionLogOptions {
-  readonly log: Logger;
   /** Milliseconds; monotonic. */
   readonly now: () => number;
   /** A rejection gets no line. */
   readonly onUnlogged: () => void;
 }
 
+/** One for all streams of a server. */
 export class RejectionLog {
-  readonly #options: RejectionLogOptions;
-  #lines = maxLines;
-  #countedAtMs: number;
-  #unlogged = 0;
+  readonly #budgets: LineBudgets;
 
   constructor(options: RejectionLogOptions) {
-    this.#options = options;
-    this.#countedAtMs = options.now();
+    this.#budgets = new LineBudgets({ maxLines, intervalMs, ...options });
   }
 
-  write(typeUrl: string, rejection: Rejection): void {
-    const { log, now, onUnlogged } = this.#options;
-    const atMs = now();
-    this.#lines = Math.min(maxLines, this.#lines + (atMs - this.#countedAtMs) / intervalMs);
-    this.#countedAtMs = atMs;
-    if (this.#lines < 1) {
-      this.#unlogged++;
-      onUnlogged();
-      return;
-    }
-    this.#lines--;
-    const message = rejection.message.slice(0, maxLoggedLength);
-    const more = this.#unlogged > 0 && { unlogged: this.#unlogged };
-    log.warn("rejected by the client", { type: shortName(typeUrl), ...rejection, message, ...more });
-    this.#unlogged = 0;
+  /** `log`: the stream's. */
+  write(log: Logger, proxy: string, typeUrl: string, rejection: Rejection): void {
+    this.#budgets.write(proxy, (more) => {
+      const message = rejection.message.slice(0, maxLoggedLength);
+      log.warn("rejected by the client", { type: shortName(typeUrl), ...rejection, message, ...more });
+    });
   }
 }

@@ -6,7 +6,7 @@ import { callerOf } from "@flotilla/auth/serving";
 import { NodeError, type Proxy } from "@flotilla/model";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { GrpcError, RawCall } from "@flotilla/raw-grpc";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, type Logger, refusedCallerLines } from "@flotilla/runtime";
 import { status } from "@grpc/grpc-js";
 import {
   anonymous,
@@ -36,6 +36,8 @@ export class StreamAdmission {
   readonly #proven: Admission;
   readonly #anonymous: Admission;
   readonly #nodes = new NodeReader();
+  /** Each is counted as a refused stream. */
+  readonly #refusedLines = refusedCallerLines();
   #isClosed = false;
 
   constructor(options: StreamAdmissionOptions) {
@@ -55,7 +57,10 @@ export class StreamAdmission {
     if (this.#isClosed) throw streamEnd.shutdown();
     if (!isReady()) throw streamEnd.notReady();
     // First: callers without a proof where it is required take no other stream's place.
-    const onRefused = (reason: string) => log.warn("caller not authenticated", { peer: call.peer, reason });
+    const onRefused = (reason: string): void =>
+      this.#refusedLines.write(call.host, (more) =>
+        log.warn("caller not authenticated", { peer: call.peer, reason, ...more }),
+      );
     const proven =
       authentication === undefined ? anonymous : await authenticate(callerOf(call), authentication, onRefused);
     const waitMs = (proven.identities.length > 0 ? this.#proven : this.#anonymous).reserve();

@@ -7,6 +7,7 @@ import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { MessageCache, WriteDeadlines } from "./message-cache.ts";
 import type { SharedRecords } from "./progress.ts";
+import type { RejectionLog } from "./rejection-log.ts";
 import type { ResourceSource } from "./resource-source.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamObserver } from "./stream-record.ts";
@@ -23,6 +24,7 @@ export interface StreamContext {
   readonly deliveries: Deliveries;
   readonly writes: WriteDeadlines;
   readonly metrics: StreamMetrics;
+  readonly rejections: RejectionLog;
   readonly log: Logger;
   readonly limits: StreamLimits;
   /** Milliseconds; monotonic. */

@@ -14,6 +14,8 @@ export interface StreamMetrics extends DeliveryMetrics {
   rejected(typeUrl: string): void;
   /** Of the rejections that were counted: no log line of their own. */
   rejectionUnlogged(): void;
+  /** Of the refusals that were counted: no log line of its own. */
+  refusalUnlogged(): void;
   expiredNonce(typeUrl: string): void;
   closedStuck(): void;
   /** A connection without a stream made room for the next. */
@@ -155,15 +157,21 @@ function nodeMetrics(metrics: Metrics): Pick<StreamMetrics, "unreadableConfig"> 
 }
 
 /** Of what clients answer to messages. */
-function answerMetrics(metrics: Metrics): Pick<StreamMetrics, "rejected" | "rejectionUnlogged" | "expiredNonce"> {
+function answerMetrics(
+  metrics: Metrics,
+): Pick<StreamMetrics, "rejected" | "rejectionUnlogged" | "refusalUnlogged" | "expiredNonce"> {
   const rejects = metrics.counter({ name: "pilot_total_xds_rejects", help: "Messages refused", labels: ["type"] });
   for (const type of rejectNames) rejects.add(0, { type });
   const rejectsOf = new Map<string, { add(value: number): void }>(
     rejectNames.map((name) => [name, metrics.counter({ name: `pilot_xds_${name}_reject`, help: `${name} refused` })]),
   );
+  const refusalsUnlogged = metrics.counter({
+    name: "flotilla_xds_refusals_unlogged_total",
+    help: "Refused streams without a log line, since many of their address had been refused before",
+  });
   const unlogged = metrics.counter({
     name: "flotilla_xds_rejections_unlogged_total",
-    help: "Rejections without a log line, since their stream had rejected many before",
+    help: "Rejections without a log line, since their proxy had rejected many before",
   });
   const expired = metrics.counter({
     name: "pilot_xds_expired_nonce",
@@ -177,6 +185,7 @@ function answerMetrics(metrics: Metrics): Pick<StreamMetrics, "rejected" | "reje
       rejectsOf.get(type)?.add(1);
     },
     rejectionUnlogged: () => unlogged.add(1),
+    refusalUnlogged: () => refusalsUnlogged.add(1),
     expiredNonce: (typeUrl) => expired.add(1, { type: shortName(typeUrl) }),
   };
 }

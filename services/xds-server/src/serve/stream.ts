@@ -12,7 +12,6 @@ import {
   type Form,
   newStream,
   overLimit,
-  type Rejection,
   type ResourceSet,
   type StreamEvent,
   type StreamState,
@@ -23,7 +22,6 @@ import { Pacing, type Pushable, type Urgency } from "../push/push-queue.ts";
 import { AnswerQueue, maxOpenQuestions } from "./debug-answers.ts";
 import { type Wire, Writer } from "./message-cache.ts";
 import { Progress } from "./progress.ts";
-import { RejectionLog } from "./rejection-log.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import { type StreamContext, TurnTimer } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
@@ -55,7 +53,6 @@ export class Stream implements Pushable {
   readonly #pacing: Pacing;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
-  #rejections: RejectionLog | undefined;
   #isClosed = false;
   #urgency: Urgency = "normal";
 
@@ -198,7 +195,7 @@ export class Stream implements Pushable {
         metrics.rejected(typeUrl);
         if (effect.isRepeat) return;
         this.#progress.rejected(typeUrl, this.#state);
-        this.#logRejection(typeUrl, rejection);
+        this.#context.rejections.write(this.#log, this.#client.proxy.id, typeUrl, rejection);
         const suspects = this.#state.types.get(typeUrl)?.suspects.keys() ?? [];
         observer.rejected?.(this.record, typeUrl, rejection, blamed(rejection.message, suspects));
         if (this.#isDue()) this.#wantTurn(this.#urgency);
@@ -219,14 +216,6 @@ export class Stream implements Pushable {
         else this.end(streamEnd.overLimit(`more than ${maxOpenQuestions} debug questions wait for their answer`));
         return;
     }
-  }
-
-  #logRejection(typeUrl: string, rejection: Rejection): void {
-    const { now, metrics } = this.#context;
-    const onUnlogged = (): void => metrics.rejectionUnlogged();
-    // Most streams never reject anything.
-    this.#rejections ??= new RejectionLog({ log: this.#log, now, onUnlogged });
-    this.#rejections.write(typeUrl, rejection);
   }
 
   async #answer(typeUrl: string, names: readonly string[]): Promise<void> {

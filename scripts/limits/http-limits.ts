@@ -33,6 +33,14 @@ export const httpLimits: readonly Limit[] = [
         "packages/runtime/src/page-server.test.ts",
         "hold 16 MiB of bodies of one address that are being sent: the next is answered 503",
       ],
+      [
+        "services/webhook/src/serve/https-server.test.ts",
+        "refuses bodies beyond 64 MiB of one address that are being sent, and takes others again",
+      ],
+      [
+        "services/config-controller/src/api/https-server.test.ts",
+        "bodies beyond 64 MiB of one address that are being sent are refused, and room comes back",
+      ],
     ],
   },
   {
@@ -176,6 +184,10 @@ export const httpLimits: readonly Limit[] = [
     ],
     effect: "as on 15028",
     tests: [
+      [
+        "services/console/src/serve/console-limits.test.ts",
+        "keeps 500 silent connections of one address, and answers beside them",
+      ],
       ["packages/http/src/connection-bound.test.ts", "of one address close its oldest, and the next is answered"],
       ["packages/http/src/connection-bound.test.ts", "in all close one of the address that has the most"],
     ],

@@ -110,6 +110,21 @@ describe("the built-in template", () => {
   for (const [name, pod, reason] of [
     ["containers", { containers: many(501) }, /spec\.containers .*: 501 containers, at most 500/],
     [
+      "volumes",
+      { spec: { volumes: Array.from({ length: 2_001 }, (_, i) => ({ name: `v${i}`, emptyDir: {} })) } },
+      /spec\.volumes: 2001 volumes, at most 2000/,
+    ],
+    [
+      "variables",
+      {
+        containers: many(2).map((one) => ({
+          ...one,
+          env: Array.from({ length: 2_501 }, (_, i) => ({ name: `E${i}` })),
+        })),
+      },
+      /env of all containers: 5002 variables, at most 5000/,
+    ],
+    [
       "bytes of annotations",
       { annotations: { "proxy.istio.io/config": `a: ${"x".repeat(300_000)}` } },
       /metadata\.annotations: \d+ bytes, at most 262144/,

@@ -76,6 +76,14 @@ export function declareMetrics(metrics: Metrics, { material, waiting, nowMs }: M
       name: "citadel_server_id_extraction_err_count",
       help: "Callers without an identity that a certificate can be issued for",
     }),
+    ...boundMetrics(metrics),
+    seconds: metrics.histogram({ name: "ca_issuance_seconds", help: "From the request to the reply, in seconds" }),
+  };
+}
+
+/** Effects of the bounds on what a client can take. */
+function boundMetrics(metrics: Metrics): Pick<CaMetrics, "refusalsUnlogged" | "idleConnectionsClosed"> {
+  return {
     refusalsUnlogged: metrics.counter({
       name: "ca_refusals_unlogged_total",
       help: "Refused callers without a log line, since many of their address had been refused before",
@@ -84,6 +92,5 @@ export function declareMetrics(metrics: Metrics, { material, waiting, nowMs }: M
       name: "ca_idle_connections_closed_total",
       help: "Connections without a request that were closed for the next one",
     }),
-    seconds: metrics.histogram({ name: "ca_issuance_seconds", help: "From the request to the reply, in seconds" }),
   };
 }

@@ -296,3 +296,23 @@ describe("connections to the API", () => {
     }
   });
 });
+
+it("bodies beyond 64 MiB of one address that are being sent are refused, and room comes back", {
+  timeout: 60_000,
+}, async () => {
+  const token = await mint("writer");
+  const size = 8 * 1024 * 1024;
+  const headers = { authorization: `Bearer ${token}`, "content-length": size };
+  const sent = Array.from({ length: 9 }, () => {
+    const at = { host: "localhost", port: server.port, method: "POST", path: "/", ca: root.rootPem, agent: false };
+    const sending = request({ ...at, headers });
+    const answered = Promise.withResolvers<number | undefined>();
+    sending.once("response", ({ statusCode }) => answered.resolve(statusCode)).on("error", () => undefined);
+    sending.write(Buffer.alloc(size - 1, "x"));
+    return { sending, answered: answered.promise };
+  });
+  assert.equal(await Promise.race(sent.map(({ answered }) => answered)), 429);
+  for (const { sending } of sent) sending.destroy();
+  const isAnswered = async () => (await call("/", token, { method: "POST", body: "{}" })).status === 200;
+  await until(isAnswered, { withinMs: 30_000, what: "room for another body", everyMs: 5 });
+});

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import { createMetrics, noopLogger, until } from "@flotilla/runtime";
 import type { NumberedEvent } from "../events/event-feed.ts";
@@ -160,5 +160,22 @@ describe("the console's port", () => {
     for (const { sending } of sent) sending.destroy();
     const isAnswered = async () => (await it.post("/api/v1/length", { text: "abc" }, cookie)).status === 200;
     await until(isAnswered, soon("room for another body"));
+  });
+
+  it("keeps 500 silent connections of one address, and answers beside them", async () => {
+    await using it = await open();
+    const { port, hostname } = new URL(it.url);
+    const sockets: Socket[] = [];
+    const come = async (): Promise<void> => {
+      const socket = connect(Number(port), hostname).on("error", () => undefined);
+      sockets.push(socket.resume());
+      await once(socket, "connect");
+    };
+    for (let at = 0; at < 52; at++) await Promise.all(Array.from({ length: 10 }, come));
+    const isOpen = () => sockets.filter(({ closed }) => !closed).length;
+    await until(() => isOpen() <= 500, soon("the bound"));
+    assert.equal(isOpen(), 500);
+    assert.equal((await it.signIn()).status, 201);
+    for (const socket of sockets) socket.destroy();
   });
 });

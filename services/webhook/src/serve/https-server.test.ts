@@ -5,7 +5,7 @@ import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { createAuthority } from "@flotilla/auth/testing";
-import { type Logger, noopLogger } from "@flotilla/runtime";
+import { type Logger, noopLogger, until } from "@flotilla/runtime";
 import { type HttpsOptions, type HttpsReply, type HttpsRequest, json, plain, serveHttps } from "./https-server.ts";
 
 const authority = await createAuthority();
@@ -94,5 +94,22 @@ describe("the HTTPS server", () => {
     assert.equal((await reply).text, "late\n");
     await ended;
     await assert.rejects(it.call("/"), { code: "ECONNREFUSED" });
+  });
+
+  it("refuses bodies beyond 64 MiB of one address that are being sent, and takes others again", async () => {
+    await using it = await setUp(({ body }) => plain(200, String(body.byteLength)));
+    const size = 8 * 1024 * 1024;
+    const sent = Array.from({ length: 9 }, () => {
+      const at = { host: "localhost", port: it.server.port, method: "POST", agent: false, ca: authority.rootPem };
+      const sending = request({ ...at, headers: { "content-length": size } });
+      const answered = Promise.withResolvers<number | undefined>();
+      sending.once("response", ({ statusCode }) => answered.resolve(statusCode)).on("error", () => undefined);
+      sending.write(Buffer.alloc(size - 1));
+      return { sending, answered: answered.promise };
+    });
+    assert.equal(await Promise.race(sent.map(({ answered }) => answered)), 503);
+    for (const { sending } of sent) sending.destroy();
+    const isAnswered = async () => (await it.call("/", "POST", "abc")).status === 200;
+    await until(isAnswered, { withinMs: 30_000, what: "room for another body", everyMs: 5 });
   });
 });

@@ -15,7 +15,7 @@ const object = "/objects/VirtualService/shop/checkout";
 const screens: readonly string[] = [
   ...["/", "/proxies", proxy, "/objects", "/objects/new", object, "/changes", "/changes/compare?from=1&to=2"],
   ...["/rejections", "/topology", "/topology/shop", "/topology/shop/web-0.shop.svc.cluster.local"],
-  ...["/certificates", "/settings"],
+  ...["/certificates", "/settings", `/topology/-/request?from=${proxyName(1)}&host=checkout`],
 ];
 const tabs: readonly string[] = [
   ...[`${proxy}?tab=compare`, `${proxy}?tab=stats`, `${object}?tab=history`, `${object}?tab=resources`],

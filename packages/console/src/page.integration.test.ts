@@ -108,6 +108,30 @@ describe("the page", { skip: skipWithoutChromium }, () => {
     assert.deepEqual(faults, []);
   });
 
+  it("runs no script of its text, applies no style of it, and sends nothing elsewhere", async () => {
+    const { browser, server } = parts();
+    await using window = await openPage(browser);
+    const { page, faults } = window;
+    await signIn(page, server.url, token);
+    await page.evaluate(`for (const [tag, text] of [["script", "window.injected = true"], ["style", "body { display: none }"]]) {
+      const element = document.createElement(tag);
+      element.textContent = text;
+      document.head.append(element);
+    }`);
+    assert.equal(await page.evaluate("window.injected"), undefined);
+    assert.notEqual(await page.evaluate("getComputedStyle(document.body).display"), "none");
+    // Another port of this host is another origin.
+    await using other = await serveSample({ page: await builtPage(), mesh: sampleMesh(), token });
+    const refused = `fetch(${JSON.stringify(other.url)}, { mode: "no-cors" }).then(() => "sent", () => "refused")`;
+    assert.equal(await page.evaluate(refused), "refused");
+    assert.deepEqual(other.asked, []);
+    for (const what of ["script-src 'self'", "style-src 'self'", "connect-src 'self'"])
+      assert.ok(
+        faults.some((fault) => fault.includes("Content Security Policy") && fault.includes(what)),
+        `${what}: ${faults.join()}`,
+      );
+  });
+
   it("has the server search, filter, sort and page, and the back button bring each state back", async () => {
     const { browser, server } = parts();
     await using window = await openPage(browser);

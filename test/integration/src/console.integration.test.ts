@@ -152,6 +152,27 @@ describe("the console", { timeout: 300_000 }, () => {
         assert.deepEqual([answer.status, answer.body.error.code], [403, "cross-site"]);
       });
 
+    it("forbids other sites its answers and frames, and the page everything that is not its own, on every answer", async () => {
+      for (const path of ["/", "/proxies", "/api/v1/overview", "/api/v1/nothing"]) {
+        const { headers } = await reader.get(path);
+        const policy = headers.get("content-security-policy") ?? "";
+        const sources = policy.split("; ").map((directive) => directive.split(" "));
+        assert.ok(
+          sources.some(([name, ...of]) => name === "default-src" && of.join() === "'none'"),
+          policy,
+        );
+        const all = new Set(sources.flatMap(([, ...of]) => of));
+        assert.deepEqual(all, new Set(["'none'", "'self'", "data:"]), policy);
+        assert.ok(policy.includes("frame-ancestors 'none'"), policy);
+        const own = ["x-frame-options", "cross-origin-resource-policy", "x-content-type-options", "referrer-policy"];
+        assert.deepEqual(
+          own.map((name) => headers.get(name)),
+          ["DENY", "same-origin", "nosniff", "no-referrer"],
+        );
+        assert.equal(headers.get("access-control-allow-origin"), null);
+      }
+    });
+
     it("ends a session when its caller signs out", async () => {
       const caller = new ConsoleClient(writer.url);
       await caller.signIn(await tokenFor("istio-system/reader"));

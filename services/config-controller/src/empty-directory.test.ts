@@ -1,24 +1,20 @@
 /** Problems that the service reports of a directory that has become empty, and that a restart with an empty directory deletes nothing. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connectBus, filters, subscribe } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
+import { freePort } from "@flotilla/servers";
 import { main } from "./main.ts";
 
 test("an emptied directory stays in force, over a restart too, until its marker confirms it", async () => {
   const directory = await mkdtemp(join(tmpdir(), "controller-"));
   const file = join(directory, "mesh.yaml");
   await writeFile(file, sidecars);
-  const probe = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => probe.once("listening", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await freePort();
   const busUrl = "embedded:config-controller-empty";
   const reader = new AbortController();
   await using bus = await connectBus({ url: busUrl, clientName: "t", log: noopLogger }, reader.signal);

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connectBus, createSeal, filters, subscribe } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
+import { freePort } from "@flotilla/servers";
 import { main } from "./main.ts";
 
 const sidecar = (name: string) => `apiVersion: networking.istio.io/v1
@@ -18,14 +17,6 @@ spec: {egress: [{hosts: ["*/*"]}]}
 
 function short({ op, key }: Change): string {
   return `${op} ${"kind" in key ? `${key.kind}/${key.name}` : ""}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 test("the service publishes a directory, follows it, reports problems, and a restart publishes nothing: what is refused stays as it was", async () => {

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connectBus, createPublisher, filters, subscribe } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
+import { freePort } from "@flotilla/servers";
 import { main } from "./main.ts";
 
 const service = (port: number) => `apiVersion: v1
@@ -24,14 +23,6 @@ function entry(host: string): Change {
   const key = { kind: "ServiceEntry", namespace: "shop", name: "ext" };
   const spec = { hosts: [host], ports: [{ number: 80, name: "http" }], resolution: "DNS" };
   return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 test("the service joins a directory and configuration events, and publishes what they change", async () => {

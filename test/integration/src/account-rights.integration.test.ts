@@ -139,8 +139,8 @@ function covers(resource: string, name: string): boolean {
   return resource.startsWith("*/") ? name.endsWith(resource.slice(1)) : resource === name;
 }
 
-/** Of rights to named objects: those objects, and another one. */
-function namedQuestions({ group, resources, verbs, names = [] }: Right): readonly Question[] {
+/** Of rights to named objects: every verb for those objects, and for another one. */
+function namedQuestions({ group, resources, names = [] }: Right): readonly Question[] {
   const objects = names.length === 0 ? [] : [...names, "another"];
   return resources.flatMap((name) =>
     verbs.flatMap((verb) =>

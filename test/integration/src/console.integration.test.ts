@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { openLocalIssuer } from "@flotilla/auth";
@@ -341,7 +341,10 @@ describe("the console", { timeout: 300_000 }, () => {
       type === "rejections" && data.added.some(({ object }: { object: string }) => object === "EnvoyFilter/shop/web");
     await until(() => received.events.some(isIt), soon("the rejection"));
     const tookMs = (received.events.find(isIt)?.atMs ?? 0) - appliedMs;
-    console.log(`the rejected object was blamed after ${Math.round(tookMs)} ms`);
+    const load = loadavg()[0] ?? 0;
+    console.log(`the rejected object was blamed after ${Math.round(tookMs)} ms, at a load of ${load.toFixed(1)}`);
+    // A machine that others keep busy makes no promise of time.
+    if (load <= 4 * availableParallelism()) assert.ok(tookMs <= 2_000, `${tookMs} ms`);
     const [group] = (await reader.get("/api/v1/rejections")).body.rows;
     assert.deepEqual([group.object, group.type, group.proxies], ["EnvoyFilter/shop/web", "cds", ["envoy.shop"]]);
     assert.match(group.message, /ConnectTimeout/);

@@ -4,7 +4,7 @@
  */
 import { addressNames } from "@flotilla/ambient";
 import { compareText, isIpAddress, type TextOf, textCodec } from "@flotilla/model";
-import { type ServiceText, serviceText } from "../row-index.ts";
+import { type ServiceText, type SliceText, serviceText, sliceKeys } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { sameJson } from "./namespaces.ts";
 import { ambientService } from "./services.ts";
@@ -29,17 +29,26 @@ const servicesByAddress = query<NamesByKey<ServiceText>>(
   sameNames,
 );
 
-/** The uids of a namespace's workloads, by the service that they belong to. */
-const membersIn = query<NamesByKey, string>(
-  "members-of-services",
-  (view, namespace) => {
-    const pairs = view.workloadsIn(namespace).flatMap((uid) => {
+/** The uids of a slice's workloads, by the service that they belong to: one that comes or goes costs its slice. */
+const membersIn = query<NamesByKey, SliceText>(
+  "members-of-services-in-slice",
+  (view, slice) => {
+    const pairs = sliceKeys(slice).flatMap((uid) => {
       const { services = [] } = view.read(ambientWorkload, uid) ?? {};
       return services.map((service) => [serviceText.write(service), uid] as const);
     });
     return grouped(pairs);
   },
   sameNames,
+);
+
+const membersOf = query<readonly string[], ServiceText>(
+  "members-of-service",
+  (view, service) => {
+    const { namespace } = serviceText.read(service);
+    return view.workloadSlices(namespace).flatMap((slice) => view.read(membersIn, slice).get(service) ?? []);
+  },
+  sameJson,
 );
 
 function grouped<Name extends string>(pairs: readonly (readonly [string, Name])[]): NamesByKey<Name> {
@@ -63,9 +72,8 @@ const namesAt = query<readonly string[], TextOf<typeof networkAddress>>(
 );
 
 function withMembers(view: View, service: ServiceText): readonly string[] {
-  const { namespace } = serviceText.read(service);
   const elsewhere = view.read(standIns, service).map(({ uid }) => uid);
-  return [service, ...(view.read(membersIn, namespace).get(service) ?? []), ...elsewhere];
+  return [service, ...view.read(membersOf, service), ...elsewhere];
 }
 
 /** The names of the resources, each once. */

@@ -38,6 +38,10 @@ export const apiLimits: readonly Limit[] = [
         "services/config-controller/src/api/https-server.test.ts",
         "that are silent keep no caller out, and cost none its answer",
       ],
+      [
+        "services/config-controller/src/api/https-server.test.ts",
+        "silent connections of one address are 1,000 at most, and callers are answered beside them",
+      ],
     ],
   },
   {

@@ -12,6 +12,7 @@ export const storeLimits: readonly Limit[] = [
       "its writes are refused (10077), others go on; configuration, endpoints and what is kept nowhere else have the disk as their bound",
     tests: [
       ["packages/bus/src/nats-floods.integration.test.ts", "fills its own buckets up to their bound, and no others"],
+      ["packages/bus/src/nats-floods.integration.test.ts", "fills its own lease up to its bound"],
     ],
   },
   {

@@ -91,6 +91,29 @@ describe("a service that was taken over", () => {
     await othersGoOn("after a full bucket");
   });
 
+  it("fills its own lease up to its bound", async () => {
+    const seed = readFileSync(new URL(urlOf("ca")).searchParams.get("nkey") ?? "");
+    const authenticator = nkeyAuthenticator(new TextEncoder().encode(seed.toString()));
+    const taken = await connect({ servers: new URL(server.url).host, authenticator, inboxPrefix: "_INBOX.ca" });
+    try {
+      await using bus = await busOf("ca");
+      await bus.keyValue("ca-lease");
+      const value = Buffer.alloc(256 * 1024, 1);
+      let stored = 0;
+      const refused = await (async () => {
+        for (let at = 0; at < 100; at++) {
+          await taken.jetstream().publish(`$KV.flotilla-ca-lease.key-${at}`, value);
+          stored += value.length;
+        }
+      })().catch((error: unknown) => error);
+      // "maximum bytes exceeded"
+      assert.equal(apiCode(refused), 10_077, String(refused));
+      assert.ok(stored <= (boundsOf("KV_flotilla-ca-lease").maxBytes ?? 0), `${stored} bytes`);
+    } finally {
+      await taken.close();
+    }
+  });
+
   it("cannot lift the bounds, nor make streams without any", async () => {
     const manager = await attacker.jetstreamManager({ checkAPI: false, timeout: 1_000 });
     const { config } = await manager.streams.info("KV_flotilla-machines");

@@ -68,7 +68,13 @@ const poisons: readonly (readonly [
   ["a spec of 100,000 levels", "p8", wellFormed("p8").replace('{"x":1}', `${"[".repeat(1e5)}${"]".repeat(1e5)}`)],
   ["a number that is no count", "p9", wellFormed("p9"), { "Flotilla-Group-Size": "abc" }],
   ["a moment that no Date can hold", "p10", wellFormed("p10"), { "Flotilla-Event-Time": "1e300" }],
-  ["300 MB in 30 kB", "p11", zstdCompressSync(Buffer.alloc(3e8)), { "Flotilla-Packed": "zstd" }],
+  // JSON but for its size.
+  [
+    "300 MB in 30 kB",
+    "p11",
+    zstdCompressSync(Buffer.concat([Buffer.from(wellFormed("p11")), Buffer.alloc(3e8, " ")])),
+    { "Flotilla-Packed": "zstd" },
+  ],
   ["what is called sealed", "p12", "sealed", { "Flotilla-Packed": "zstd" }],
 ];
 

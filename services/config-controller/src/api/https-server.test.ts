@@ -316,3 +316,28 @@ it("bodies beyond 64 MiB of one address that are being sent are refused, and roo
   const isAnswered = async () => (await call("/", token, { method: "POST", body: "{}" })).status === 200;
   await until(isAnswered, { withinMs: 30_000, what: "room for another body", everyMs: 5 });
 });
+
+it("silent connections of one address are 1,000 at most, and callers are answered beside them", {
+  timeout: 110_000,
+}, async () => {
+  const hold = async () => {
+    const at = { host: "127.0.0.1", port: server.port, localAddress: "127.0.0.4" };
+    const silent = Array.from({ length: 1_100 }, () =>
+      connect(at)
+        .on("error", () => undefined)
+        .resume(),
+    );
+    const startedMs = performance.now();
+    const isOpen = () => silent.filter(({ closed }) => !closed).length;
+    await until(() => isOpen() <= 1_000, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
+    const left = isOpen();
+    const tookMs = performance.now() - startedMs;
+    assert.equal((await call("/", await mint("writer"))).status, 200);
+    for (const socket of silent) socket.destroy();
+    return { left, tookMs };
+  };
+  // After 10 s without a ClientHello a connection is closed as well: a machine that is as slow as that shows nothing of the bound.
+  let held = await hold();
+  for (let again = 0; again < 2 && held.tookMs > 9_000; again++) held = await hold();
+  assert.ok(held.left > 980, `${held.left} were left after ${held.tookMs} ms`);
+});

@@ -96,6 +96,8 @@ const fullDisk =
     await delay(10_000);
     return async () => {
       rmSync(filler);
+      // As a supervisor does: nats-server 2.15.1 may write no stream again that it once could not write (decision 0263).
+      if (name === "nats") await world.stores.kill(name);
       // A server whose disk was full may have ended.
       if (world.stores.pid(name) === undefined) await world.stores.start(name);
     };

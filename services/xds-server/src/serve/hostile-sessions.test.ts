@@ -132,7 +132,8 @@ function callWithoutRequest(): Buffer {
     Buffer.of(0x04),
     Buffer.of(0x0f, 0x10),
   ];
-  const headers = Buffer.concat([post, http, pathName, text(path), contentType, text("application/grpc")]);
+  const authority = Buffer.concat([Buffer.of(0x01), text("a")]);
+  const headers = Buffer.concat([post, http, pathName, text(path), authority, contentType, text("application/grpc")]);
   const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   return Buffer.concat([preface, frame(4, 0, 0, Buffer.alloc(0)), frame(1, 4, 1, headers)]);
 }

@@ -14,3 +14,4 @@ export {
 export { createTestAuthority, type KeyPair, type KeyPairRequest, type TestAuthority } from "./key-pair.ts";
 export { ocspResponse } from "./ocsp-response.ts";
 export { checkAsyncProperty, checkProperty, type PropertyOptions, propertyParameters } from "./property.ts";
+export { openSilent } from "./silent-connections.ts";

@@ -8,8 +8,8 @@ import { BusError } from "./errors.ts";
 
 const hourMs = 3_600_000;
 
-/** Answers of the publisher, one by one, each after the connection was reported anew. */
-async function attested(answers: readonly (number | Error)[], everyMs = hourMs) {
+/** Answers of the publisher, one by one, each after the connection was reported anew, or the first alone. */
+async function attested(answers: readonly (number | Error)[], everyMs = hourMs, reconnects = true) {
   const stop = new AbortController();
   const listeners = new Set<(state: BusState) => void>();
   const repaired: number[] = [];
@@ -37,6 +37,11 @@ async function attested(answers: readonly (number | Error)[], everyMs = hourMs) 
     hasEnded = true;
   });
   for (let wanted = 1; wanted <= answers.length && !hasEnded; wanted++) {
+    if (wanted > 1 && !reconnects) {
+      await until(() => calls >= wanted, { withinMs: 10_000, what: "another comparison" });
+      await new Promise(setImmediate);
+      continue;
+    }
     report(false);
     await new Promise(setImmediate);
     if (everyMs === hourMs) assert.equal(calls, wanted - 1, "a lost connection is no reason to compare");
@@ -75,4 +80,8 @@ describe("a publisher's comparison with the stream", () => {
       const found = await attested([error, 3]);
       assert.deepEqual(found, { calls: ends ? 1 : 2, repaired: ends ? [] : [3], endedByItself: ends, listeners: 0 });
     });
+  it("that failed is made again soon, without a new connection", async () => {
+    const found = await attested([new Error("no answer"), 3], hourMs, false);
+    assert.deepEqual(found, { calls: 2, repaired: [3], endedByItself: false, listeners: 0 });
+  });
 });

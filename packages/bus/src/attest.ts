@@ -15,6 +15,9 @@ export interface AttestOptions {
   readonly onRepaired: (count: number) => void;
 }
 
+/** Servers that have just come back may not answer yet. */
+const againMs = 1_000;
+
 /** Runs until `stop` fires. Servers that come back may have less than they acknowledged: they are compared with at once. */
 export async function attestEvery(options: AttestOptions, stop: AbortSignal): Promise<void> {
   const wakeup = new Wakeup();
@@ -29,9 +32,11 @@ export async function attestEvery(options: AttestOptions, stop: AbortSignal): Pr
 async function attestWhenDue(options: AttestOptions, wakeup: Wakeup, stop: AbortSignal): Promise<void> {
   const { publisher, everyMs, log, nowMs, onRepaired } = options;
   let agreedAtMs = nowMs();
+  let waitMs = everyMs;
   while (!stop.aborted) {
-    await wakeup.wait(stop, everyMs);
+    await wakeup.wait(stop, waitMs);
     if (stop.aborted) return;
+    waitMs = everyMs;
     try {
       const count = await publisher.attest();
       if (count > 0) {
@@ -45,6 +50,7 @@ async function attestWhenDue(options: AttestOptions, wakeup: Wakeup, stop: Abort
     } catch (error) {
       if (stop.aborted || (error instanceof BusError && error.code === "BUS_CLOSED")) return;
       log.error("stream cannot be compared with the published values", { error });
+      waitMs = Math.min(againMs, everyMs);
     }
   }
 }

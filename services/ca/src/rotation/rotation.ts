@@ -5,11 +5,12 @@
 import { randomUUID } from "node:crypto";
 import { trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
 import { type Bus, type KeyValue, Lease } from "@flotilla/bus";
-import { delay, type Logger, Turns, Wakeup } from "@flotilla/runtime";
+import { delay, type Logger, Turns } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
 import type { ActiveMaterial } from "./active-material.ts";
+import { compareEvidence } from "./compare-evidence.ts";
 import { type EvidenceOptions, type EvidenceSummary, GatheredEvidence } from "./gathered-evidence.ts";
 import { appliedText, type Holdup } from "./holdups.ts";
 import type { Holding } from "./ledger.ts";
@@ -47,7 +48,6 @@ interface Shared {
 
 const leaseMs = 15_000;
 const attempts = 10;
-const compareMs = 60_000;
 
 export class Rotation {
   readonly #options: RotationOptions;
@@ -141,29 +141,9 @@ export class Rotation {
         log.debug("farewell not sent", { error });
       }
     };
-    await Promise.all([ticking(), this.#evidence.follow(values, reports, stop), this.#compare(bus, values, stop)]);
-  }
-
-  /** Whenever the servers of the bus come back, and from time to time: they may have lost what they had acknowledged. */
-  async #compare(bus: Bus, values: KeyValue, stop: AbortSignal): Promise<void> {
-    const { log } = this.#options;
-    const wakeup = new Wakeup();
-    // Certificates issued before this process ran may not be stored.
-    wakeup.wake();
-    const end = bus.onState(({ connected }) => connected && wakeup.wake());
-    try {
-      while (!stop.aborted) {
-        await wakeup.wait(stop, compareMs);
-        if (stop.aborted || !bus.state.connected) continue;
-        const missing = await this.#evidence.compare(values).catch((error: unknown) => {
-          log.warn("recorded and stored certificates not compared, trying again later", { error });
-          return 0;
-        });
-        if (missing > 0) log.error("the bus lost records of certificates, which are written again", { missing });
-      }
-    } finally {
-      end();
-    }
+    const evidence = this.#evidence;
+    const comparing = compareEvidence({ bus, values, evidence, log }, stop);
+    await Promise.all([ticking(), evidence.follow(values, reports, stop), comparing]);
   }
 
   /** Begins, or goes on without some that hold it up. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */

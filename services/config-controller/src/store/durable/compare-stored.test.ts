@@ -8,8 +8,12 @@ import { type CompareStoredOptions, compareStored } from "./compare-stored.ts";
 type Comparison = readonly string[] | Error;
 
 /** Compares with these results, one a look; the last one goes on. */
-async function comparing(results: readonly Comparison[], work: (world: World) => Promise<unknown>, connected = true) {
-  const world = new World(results, connected);
+async function comparing(
+  results: readonly Comparison[],
+  work: (world: World) => Promise<unknown>,
+  { connected = true, everyMs = 5 } = {},
+) {
+  const world = new World(results, connected, everyMs);
   const stop = new AbortController();
   const running = compareStored(world.options, stop.signal);
   try {
@@ -31,7 +35,7 @@ class World {
   listener: ((state: { connected: boolean }) => unknown) | undefined;
   readonly options: CompareStoredOptions;
 
-  constructor(results: readonly Comparison[], connected: boolean) {
+  constructor(results: readonly Comparison[], connected = true, everyMs = 5) {
     this.state.connected = connected;
     this.options = {
       stored: {
@@ -52,7 +56,7 @@ class World {
           };
         },
       } as unknown as CompareStoredOptions["bus"],
-      everyMs: 5,
+      everyMs,
       health: { setCondition: (_, detail) => void this.conditions.push(detail) },
       log: { ...noopLogger, warn: () => this.warnings++ },
       nowMs: () => this.nowMs,
@@ -102,8 +106,17 @@ describe("stored objects", () => {
         one.listener?.({ connected: true });
         await one.looked(1);
       },
-      false,
+      { connected: false },
     );
+  });
+  it("is compared again soon after it could not be, however long the interval", async () => {
+    const away = new StoreError("STORE_AWAY", undefined, "no answer");
+    const work = async (one: World) => {
+      one.listener?.({ connected: true });
+      await one.looked(2);
+    };
+    const { conditions } = await comparing([away, ["a"]], work, { everyMs: 3_600_000 });
+    assert.equal(conditions.length, 1);
   });
   it("with a mistake in the code ends the comparison", async () => {
     const world = new World([new TypeError("x is no function")], true);

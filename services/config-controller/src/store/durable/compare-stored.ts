@@ -23,6 +23,8 @@ export interface CompareStoredOptions {
 /** For how long a loss stays on the readiness page. */
 const reportedMs = 3_600_000;
 const namedAtMost = 5;
+/** Servers that have just come back may not answer yet. */
+const againMs = 1_000;
 
 /** Runs until `stop` fires. */
 export async function compareStored(options: CompareStoredOptions, stop: AbortSignal): Promise<void> {
@@ -30,11 +32,14 @@ export async function compareStored(options: CompareStoredOptions, stop: AbortSi
   const wakeup = new Wakeup();
   const end = bus.onState(({ connected }) => connected && wakeup.wake());
   let reportedAtMs: number | undefined;
+  let waitMs = everyMs;
   try {
     while (!stop.aborted) {
-      await wakeup.wait(stop, everyMs);
+      await wakeup.wait(stop, waitMs);
       if (stop.aborted || !bus.state.connected) continue;
       const lost = await compare(options);
+      waitMs = lost === undefined ? Math.min(againMs, everyMs) : everyMs;
+      if (lost === undefined) continue;
       if (lost.length > 0) {
         reportedAtMs = nowMs();
         const text = `${options.lossText(namesOf(lost))} (noticed at ${new Date(reportedAtMs).toISOString()})`;
@@ -49,13 +54,14 @@ export async function compareStored(options: CompareStoredOptions, stop: AbortSi
   }
 }
 
-async function compare({ stored, log }: CompareStoredOptions): Promise<readonly string[]> {
+/** Undefined when they could not be compared. */
+async function compare({ stored, log }: CompareStoredOptions): Promise<readonly string[] | undefined> {
   try {
     return await stored.compare();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     log.warn("stored and held objects not compared, trying again later", { error });
-    return [];
+    return undefined;
   }
 }
 

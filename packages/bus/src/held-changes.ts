@@ -114,17 +114,18 @@ interface Reading {
   readonly bus: Pick<Bus, "lastValues" | "setAside">;
   readonly publisher: string;
   readonly seal: Seal | undefined;
-  /** Reads these topics alone, beside what is published; everything there is unless given. */
-  readonly only?: ReadonlySet<string>;
+  /** Of the publisher, as far as they are known. */
+  readonly topics: ReadonlySet<string>;
+  /** Reads the topics alone, at a slow pace beside what is published; else everything there is. */
+  readonly onlyTopics?: boolean;
 }
 
 /** Reads what the stream holds of a publisher, with turns for others between; returns all that was read. */
 export async function readPublished(
-  { bus, publisher, seal, only }: Reading,
-  topics: ReadonlySet<string>,
+  { bus, publisher, seal, topics, onlyTopics = false }: Reading,
   onHeld: (subject: string, fingerprint: string) => void,
 ): Promise<readonly StoredMessage[]> {
-  const messages = only === undefined ? await bus.lastValues(filters.everything) : await readPaced(bus, only);
+  const messages = onlyTopics ? await readPaced(bus, topics) : await bus.lastValues(filters.everything);
   const timeSlice = new TimeSlice();
   for (const message of messages) {
     if (publisherOf(message) !== publisher) continue;

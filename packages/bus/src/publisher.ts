@@ -236,7 +236,7 @@ class KeyedPublisher implements Publisher {
     this.#sentMeanwhile = sent;
     const stored = new Map<string, string>();
     const onHeld = (subject: string, fingerprint: string) => void stored.set(subject, fingerprint);
-    const messages = await readPublished({ ...this.#options, only: this.#topics }, this.#topics, onHeld);
+    const messages = await readPublished({ ...this.#options, topics: this.#topics, onlyTopics: true }, onHeld);
     await forgetDeletes(this.#options, messages);
     return this.#turns.take(async () => {
       this.#sentMeanwhile = undefined;
@@ -276,7 +276,7 @@ class KeyedPublisher implements Publisher {
 
   async #read(): Promise<void> {
     if (this.#state !== "unread") return;
-    const messages = await readPublished(this.#options, this.#topics, (subject, fingerprint) =>
+    const messages = await readPublished({ ...this.#options, topics: this.#topics }, (subject, fingerprint) =>
       this.#held.read(subject, fingerprint),
     );
     this.#isMarked = messages.some(({ subject }) => subject === syncSubject(this.#options.publisher));

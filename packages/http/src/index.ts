@@ -9,11 +9,9 @@ export {
 export { type HttpsAnswer, sendJson } from "./https-client.ts";
 export { type ListPage, type ListShape, listPage } from "./list-page.ts";
 export {
-  createPacedListener,
-  type DropReason,
   defaultHandshakeLimits,
   type HandshakeLimits,
-  peerOf,
+  paceHandshakes,
 } from "./paced-listener.ts";
 export { readBody } from "./read-body.ts";
 export { type HttpHandler, type HttpMethod, type HttpReply, type HttpRequest, RouteTable } from "./routes.ts";

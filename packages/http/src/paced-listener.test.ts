@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { createPacedListener, type DropReason, type HandshakeLimits } from "./paced-listener.ts";
+import { type DropReason, type HandshakeLimits, paceHandshakes } from "./paced-listener.ts";
 
 const limits: HandshakeLimits = {
   ...{ helloMs: 60_000, maxSilent: 100, maxSilentPerAddress: 100 },
@@ -28,11 +28,13 @@ async function until(
 async function setUp(more: Partial<HandshakeLimits> = {}) {
   const begun: { readonly socket: Socket; readonly finished: () => void }[] = [];
   const dropped: DropReason[] = [];
-  const { server, closeWaiting } = createPacedListener({
-    ...{ ...limits, ...more },
-    onConnection: (socket, finished) => void begun.push({ socket, finished }),
-    onDropped: (_, reason) => void dropped.push(reason),
+  // As TLS servers report it.
+  const finish = (socket: Socket) => void server.emit("secureConnection", socket);
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    begun.push({ socket, finished: () => finish(socket) });
   });
+  const onDropped = (_: string, reason: DropReason) => void dropped.push(reason);
+  const closeWaiting = paceHandshakes(server, { ...limits, ...more, onDropped });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const clients: Socket[] = [];

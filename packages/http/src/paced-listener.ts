@@ -3,8 +3,7 @@
  * with one start a few in each turn of the event loop, the addresses in turns. When thousands of proxies come back at once, probes and
  * open streams have their share of every turn.
  */
-import { createServer, type Server, type Socket } from "node:net";
-import type { Server as TlsServer } from "node:tls";
+import type { Server, Socket } from "node:net";
 import { addressOf, type HelloLimits, HelloWait, type SilentEnd } from "./hello-wait.ts";
 
 /** Bounds of TLS handshakes, in milliseconds and in connections. */
@@ -36,47 +35,41 @@ export const defaultHandshakeLimits: HandshakeLimits = {
   maxWaiting: 20_000,
 };
 
-/** Bounds and callbacks of `createPacedListener`. */
-export interface PacedListenerOptions extends HandshakeLimits {
-  /** `finished` is called when the handshake has succeeded. */
-  readonly onConnection: (socket: Socket, finished: () => void) => void;
+/** Bounds and callback of `paceHandshakes`. */
+export interface PaceOptions extends HandshakeLimits {
   readonly onDropped: (address: string, reason: DropReason) => void;
 }
 
-/** A TCP server that is not listening yet, with the queue of connections in front of TLS. */
-export interface PacedListener {
-  readonly server: Server;
-  /** Closes those that have not started. */
-  closeWaiting(): void;
-}
+/** `finished` is called when the handshake has succeeded. */
+type Start = (socket: Socket, finished: () => void) => void;
 
 /**
- * Creates the listener; the caller binds `server`. Addresses take turns, so that one of them cannot hold up the others.
+ * Paces the handshakes of a TLS server that was made with `pauseOnConnect`; addresses take turns, so that one of them cannot hold up the others.
+ * The result closes connections that have not started.
  */
-export function createPacedListener(options: PacedListenerOptions): PacedListener {
-  const { add, closeWaiting } = paceConnections(options);
-  return { server: createServer({ pauseOnConnect: true }, add), closeWaiting };
-}
-
-/**
- * Paces the handshakes of a TLS server that accepts connections itself and was made with `pauseOnConnect`; the result closes those that have not
- * started.
- */
-export function paceHandshakes(server: TlsServer, options: Omit<PacedListenerOptions, "onConnection">): () => void {
+export function paceHandshakes(server: Server, options: PaceOptions): () => void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
-  /** The TLS server does not distinguish which socket a connection came from; its two ends do. */
+  /** A TLS server does not distinguish which socket a connection came from; its two ends do. */
   const handshakes = new Map<string, () => void>();
-  const onConnection = (socket: Socket, finished: () => void): void => {
+  const starts = new Starts(options, (socket, finished) => {
     const peer = peerOf(socket);
     handshakes.set(peer, finished);
     socket.once("close", () => handshakes.delete(peer));
     for (const listener of listeners) listener.call(server, socket);
+  });
+  const silent = new HelloWait({ ...options, onHello: (socket) => starts.add(socket) });
+  server.on("connection", (socket: Socket) => {
+    // A caller that gives up before its turn is no failure of ours.
+    socket.on("error", ignore);
+    silent.add(socket);
+  });
+  // Before listeners that may destroy the socket, which has no address then.
+  server.prependListener("secureConnection", (socket: Socket) => handshakes.get(peerOf(socket))?.());
+  return () => {
+    silent[Symbol.dispose]();
+    starts.closeWaiting();
   };
-  const { add, closeWaiting } = paceConnections({ ...options, onConnection });
-  server.on("connection", add);
-  server.on("secureConnection", (socket) => handshakes.get(peerOf(socket))?.());
-  return closeWaiting;
 }
 
 /** The remote address and port: unlike a socket, the same before and after TLS. */
@@ -84,34 +77,19 @@ export function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-function paceConnections(options: PacedListenerOptions) {
-  const starts = new Starts(options);
-  const silent = new HelloWait({ ...options, onHello: (socket) => starts.add(socket) });
-  return {
-    /** The socket is paused. */
-    add: (socket: Socket): void => {
-      // A caller that gives up before its turn is no failure of ours.
-      socket.on("error", ignore);
-      silent.add(socket);
-    },
-    closeWaiting: (): void => {
-      silent[Symbol.dispose]();
-      starts.closeWaiting();
-    },
-  };
-}
-
 /** Connections whose hello is there. */
 class Starts {
-  readonly #options: PacedListenerOptions;
+  readonly #options: PaceOptions;
+  readonly #begin: Start;
   /** Those that wait by address, in the order of the addresses' turns. */
   readonly #lines = new Map<string, Set<Socket>>();
   #waiting = 0;
   #starting = 0;
   #isDue = false;
 
-  constructor(options: PacedListenerOptions) {
+  constructor(options: PaceOptions, begin: Start) {
     this.#options = options;
+    this.#begin = begin;
   }
 
   add(socket: Socket): void {
@@ -153,7 +131,7 @@ class Starts {
   }
 
   #start(socket: Socket): void {
-    const { startingMs, onConnection } = this.#options;
+    const { startingMs } = this.#options;
     let isOver = false;
     const over = (): void => {
       if (isOver) return;
@@ -165,7 +143,7 @@ class Starts {
     const timer = setTimeout(over, startingMs);
     this.#starting++;
     socket.once("close", over);
-    onConnection(socket, over);
+    this.#begin(socket, over);
   }
 
   #dropOne(): void {

@@ -4,7 +4,7 @@
  */
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type PeerCertificate, type TLSSocket, type Server as TlsServer } from "node:tls";
-import { createPacedListener, defaultHandshakeLimits, type HandshakeLimits, peerOf } from "@flotilla/http";
+import { defaultHandshakeLimits, type HandshakeLimits, paceHandshakes } from "@flotilla/http";
 import {
   type Counter,
   type ListenOptions,
@@ -57,30 +57,11 @@ export function droppedConnections(metrics: Metrics): Counter<"reason"> {
 export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   const { server, log, limits, dropped, drainMs = 2000 } = options;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const sockets = new Set<Socket>();
-  /** The TLS server does not distinguish which socket a connection came from; its two ends do. */
-  const handshakes = new Map<string, () => void>();
-  const tls = createTlsServer(
-    options,
-    (socket) => {
-      handshakes.get(peerOf(socket))?.();
-    },
-    (socket) => injector.injectConnection(socket),
-  );
+  const tls = createTlsServer(options, (socket) => injector.injectConnection(socket));
   let quietUntil = 0;
-  const listener = createPacedListener({
+  const closeWaiting = paceHandshakes(tls, {
     ...defaultHandshakeLimits,
     ...limits,
-    onConnection: (socket, finished) => {
-      const peer = peerOf(socket);
-      sockets.add(socket);
-      handshakes.set(peer, finished);
-      socket.once("close", () => {
-        sockets.delete(socket);
-        handshakes.delete(peer);
-      });
-      tls.emit("connection", socket);
-    },
     onDropped: (remoteAddress, reason) => {
       dropped?.add(1, { reason });
       if (performance.now() < quietUntil) return;
@@ -88,14 +69,19 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
       log.warn("connection closed before its TLS handshake", { remoteAddress, reason });
     },
   });
-  await listen(listener.server, options);
+  const sockets = new Set<Socket>();
+  tls.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await listen(tls, options);
   return {
-    port: (listener.server.address() as AddressInfo).port,
+    port: (tls.address() as AddressInfo).port,
     reload: (next) => tls.setSecureContext(contextOf(next, options.policy)),
     [Symbol.asyncDispose]: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
-      listener.server.close(() => resolve());
-      listener.closeWaiting();
+      tls.close(() => resolve());
+      closeWaiting();
       injector.drain(drainMs);
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
@@ -107,10 +93,9 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   };
 }
 
-/** Verifies client certificates where there are any; `onHandshake` is called for the refused ones too. */
+/** Verifies client certificates where there are any. */
 function createTlsServer(
   { material, log, policy }: Pick<GrpcTlsOptions, "material" | "log" | "policy">,
-  onHandshake: (socket: TLSSocket) => void,
   onConnection: (socket: TLSSocket) => void,
 ): TlsServer {
   const tls = createServer({
@@ -120,10 +105,10 @@ function createTlsServer(
     // Checked below: no certificate is allowed, a bad one is not.
     rejectUnauthorized: false,
     handshakeTimeout: handshakeMs,
+    pauseOnConnect: true,
   });
   const refused = refusedCallerLines();
   tls.on("secureConnection", (socket) => {
-    onHandshake(socket);
     const hasCertificate = rememberCertificate(socket);
     if (!socket.authorized && hasCertificate) {
       const { remoteAddress = "", authorizationError } = socket;

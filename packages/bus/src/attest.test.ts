@@ -29,7 +29,13 @@ async function attested(answers: readonly (number | Error)[], everyMs = hourMs, 
   let hasEnded = false;
   const running = attestEvery(
     {
-      ...{ bus: { onState }, publisher: { attest }, everyMs, log: noopLogger, nowMs: () => 0 },
+      ...{
+        bus: { onState, state: { connected: true } as BusState },
+        publisher: { attest },
+        everyMs,
+        log: noopLogger,
+        nowMs: () => 0,
+      },
       onRepaired: (count) => repaired.push(count),
     },
     stop.signal,

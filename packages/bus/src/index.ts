@@ -12,6 +12,7 @@ export { type AttestOptions, attestEvery } from "./attest.ts";
 export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
 export { attestSettings, busReplicasSetting, busSettings, sealKeySetting } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
+export { type ComparisonSchedule, compareWhenDue } from "./compare-when-due.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
 export { type ConnectWithHealthOptions, connectWithHealth } from "./connect-with-health.ts";
 export { BusError, type BusErrorCode } from "./errors.ts";

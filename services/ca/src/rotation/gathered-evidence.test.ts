@@ -1,12 +1,15 @@
-/** Since when certificates are on record: agreed on by all replicas, and kept on disk where the bus loses it. */
+/**
+ * Since when certificates are on record: agreed on by all replicas, and kept on disk where the bus loses it; and when records are compared with the
+ * bus.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
-import { connectBus } from "@flotilla/bus";
-import { noopLogger } from "@flotilla/runtime";
-import { GatheredEvidence } from "./gathered-evidence.ts";
+import { after, describe, it, test } from "node:test";
+import { connectBus, type KeyValue } from "@flotilla/bus";
+import { noopLogger, until } from "@flotilla/runtime";
+import { compareEvidence, type EvidenceComparison, GatheredEvidence } from "./gathered-evidence.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ca-evidence-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -68,4 +71,45 @@ describe("certificates are on record", () => {
       assert.equal(await (await evidenceOf(file)).readRecordedSince(empty.values, 0), since);
     }
   });
+});
+
+/** Compares with these results, one a look; gives the lines of log. */
+async function compared(results: readonly (number | Error)[]) {
+  let looks = 0;
+  const lines: string[] = [];
+  const write = (message: string, fields?: object) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const options: EvidenceComparison = {
+    bus: { state: { connected: true }, onState: () => () => undefined } as unknown as EvidenceComparison["bus"],
+    values: {} as KeyValue,
+    evidence: {
+      compare: async () => {
+        const result = results[looks++] ?? 0;
+        if (typeof result === "number") return result;
+        throw result;
+      },
+    },
+    log: { ...noopLogger, warn: (message) => write(message), error: write },
+  };
+  const stop = new AbortController();
+  const running = compareEvidence(options, stop.signal);
+  await until(() => looks >= results.length, { withinMs: 10_000, what: "the comparisons" });
+  await new Promise(setImmediate);
+  stop.abort();
+  await running;
+  return lines;
+}
+
+test("records are compared when the process starts, and those that are missing are counted", async () => {
+  const lines = await compared([3]);
+  assert.deepEqual(lines, ['the bus lost records of certificates, which are written again {"missing":3}']);
+});
+
+test("a comparison that failed is made again soon", async () => {
+  const lines = await compared([new Error("no answer"), 2]);
+  assert.match(lines[0] ?? "", /not compared/);
+  assert.match(lines[1] ?? "", /"missing":2/);
+});
+
+test("nothing is said where nothing is missing", async () => {
+  assert.deepEqual(await compared([0]), []);
 });

@@ -1,5 +1,6 @@
 /** A replica's evidence of the certificates, proxies and replicas that a rotation waits for, and its report to the others. */
-import type { KeyValue } from "@flotilla/bus";
+import { type ComparisonSchedule, compareWhenDue, type KeyValue } from "@flotilla/bus";
+import type { Logger } from "@flotilla/runtime";
 import { isAt } from "./holders.ts";
 import { type Holdup, holdupsOf, type Replica } from "./holdups.ts";
 import { type Holding, Ledger } from "./ledger.ts";
@@ -110,4 +111,30 @@ export class GatheredEvidence {
       replicas: this.#view.replicas(),
     };
   }
+}
+
+export interface EvidenceComparison extends Pick<ComparisonSchedule, "bus"> {
+  readonly values: KeyValue;
+  readonly evidence: Pick<GatheredEvidence, "compare">;
+  readonly log: Logger;
+}
+
+const compareEveryMs = 60_000;
+
+/**
+ * Writes again what the bus has lost, until `stop` fires. Compares at the beginning, too: certificates that were issued before this process ran may
+ * not be stored.
+ */
+export function compareEvidence({ bus, values, evidence, log }: EvidenceComparison, stop: AbortSignal): Promise<void> {
+  const compare = async (): Promise<boolean> => {
+    try {
+      const missing = await evidence.compare(values);
+      if (missing > 0) log.error("the bus lost records of certificates, which are written again", { missing });
+      return true;
+    } catch (error) {
+      log.warn("recorded and stored certificates not compared, trying again later", { error });
+      return false;
+    }
+  };
+  return compareWhenDue({ bus, everyMs: compareEveryMs, atStart: true }, compare, stop);
 }

@@ -10,8 +10,8 @@ import { delay, type Logger, TimeSlice, Turns } from "@flotilla/runtime";
 import type { ConfigTable } from "../config-table.ts";
 import { HeadValue, headKey } from "./head-value.ts";
 import type { ObjectJournal } from "./object-journal.ts";
-import { away, ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
-import { readStored, type StoredReading } from "./stored-reading.ts";
+import { ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
+import { readOnce, readStored, type StoredReading } from "./stored-reading.ts";
 import { StoredState } from "./stored-state.ts";
 import { type Edit, objectsOf, type StoredObject, type Transaction } from "./transaction.ts";
 
@@ -160,22 +160,19 @@ export class CommitLog {
   async #compare(): Promise<readonly string[]> {
     const { version } = this.#state;
     if (version === 0) return [];
-    const entries = await away(() => this.#options.values.entries());
-    const last = entries.find(({ key }) => key === headKey);
-    const transaction = await this.#head.decodeYielding(last);
-    const stored = await this.#objects.read(entries);
-    const storedVersion = Math.max(transaction?.version ?? 0, ...stored.map((object) => object.version));
+    const reading = await readOnce(this.#options.values, this.#head, this.#objects);
+    const { transaction, newest } = reading;
     // Another replica held more.
-    if (storedVersion > version) {
+    if (newest > version) {
       await this.#takeNewer();
       return [];
     }
-    this.#head.revision = last?.revision ?? 0;
+    this.#head.revision = reading.revision;
     // Written by another replica over values that were lost: its values stay.
     const isForeign = transaction?.version === version && transaction.id !== this.#head.id;
     const inFlight = this.#inFlightOf(transaction);
-    const lost = this.#state.lostIn(stored, isForeign).filter(({ key }) => !inFlight.has(configKeyText(key)));
-    if (lost.length > 0 || transaction?.version !== version) await this.#writeAgain(lost, storedVersion);
+    const lost = this.#state.lostIn(reading.objects, isForeign).filter(({ key }) => !inFlight.has(configKeyText(key)));
+    if (lost.length > 0 || transaction?.version !== version) await this.#writeAgain(lost, newest);
     if (isForeign) await this.#load();
     return lost.map(({ key }) => configKeyText(key));
   }

@@ -2,19 +2,17 @@
  * Values that are kept on the bus alone, as objects written over the API and the history: the bus is compared with this replica's copy
  * whenever its servers come back and from time to time. A loss stands on the readiness page by name.
  */
-import type { Bus } from "@flotilla/bus";
+import { type ComparisonSchedule, compareWhenDue } from "@flotilla/bus";
 import { StoreError } from "@flotilla/model";
-import { type Health, type Logger, Wakeup } from "@flotilla/runtime";
+import type { Health, Logger } from "@flotilla/runtime";
 
-export interface CompareStoredOptions {
+export interface CompareStoredOptions extends Pick<ComparisonSchedule, "bus" | "everyMs"> {
   /** Names what was lost. @throws StoreError STORE_AWAY */
   readonly stored: { compare(): Promise<readonly string[]> };
   /** On the readiness page. */
   readonly condition: string;
   /** The message on the consequences of losing the named ones. */
   readonly lossText: (names: string) => string;
-  readonly bus: Pick<Bus, "onState" | "state">;
-  readonly everyMs: number;
   readonly health: Pick<Health, "setCondition">;
   readonly log: Logger;
   readonly nowMs: () => number;
@@ -23,35 +21,25 @@ export interface CompareStoredOptions {
 /** For how long a loss stays on the readiness page. */
 const reportedMs = 3_600_000;
 const namedAtMost = 5;
-/** Servers that have just come back may not answer yet. */
-const againMs = 1_000;
 
 /** Runs until `stop` fires. */
 export async function compareStored(options: CompareStoredOptions, stop: AbortSignal): Promise<void> {
-  const { bus, everyMs, health, nowMs, condition } = options;
-  const wakeup = new Wakeup();
-  const end = bus.onState(({ connected }) => connected && wakeup.wake());
+  const { health, nowMs, condition } = options;
   let reportedAtMs: number | undefined;
-  let waitMs = everyMs;
-  try {
-    while (!stop.aborted) {
-      await wakeup.wait(stop, waitMs);
-      if (stop.aborted || !bus.state.connected) continue;
-      const lost = await compare(options);
-      waitMs = lost === undefined ? Math.min(againMs, everyMs) : everyMs;
-      if (lost === undefined) continue;
-      if (lost.length > 0) {
-        reportedAtMs = nowMs();
-        const text = `${options.lossText(namesOf(lost))} (noticed at ${new Date(reportedAtMs).toISOString()})`;
-        health.setCondition(condition, text);
-      } else if (reportedAtMs !== undefined && nowMs() - reportedAtMs > reportedMs) {
-        reportedAtMs = undefined;
-        health.setCondition(condition, undefined);
-      }
+  const report = async (): Promise<boolean> => {
+    const lost = await compare(options);
+    if (lost === undefined) return false;
+    if (lost.length > 0) {
+      reportedAtMs = nowMs();
+      const text = `${options.lossText(namesOf(lost))} (noticed at ${new Date(reportedAtMs).toISOString()})`;
+      health.setCondition(condition, text);
+    } else if (reportedAtMs !== undefined && nowMs() - reportedAtMs > reportedMs) {
+      reportedAtMs = undefined;
+      health.setCondition(condition, undefined);
     }
-  } finally {
-    end();
-  }
+    return true;
+  };
+  await compareWhenDue(options, report, stop);
 }
 
 /** Undefined when they could not be compared. */

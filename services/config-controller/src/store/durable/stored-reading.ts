@@ -18,19 +18,23 @@ export interface StoredReading {
 const maxReadings = 20;
 const readingMs = 50;
 
-/** @throws StoreError STORE_AWAY */
+/** As it is at this moment; a writer may be between the head and its objects. @throws StoreError STORE_AWAY */
+export async function readOnce(values: KeyValue, head: HeadValue, stored: ObjectValues): Promise<StoredReading> {
+  const entries = await away(() => values.entries());
+  const last = entries.find(({ key }) => key === headKey);
+  const transaction = await head.decodeYielding(last);
+  const objects = await stored.read(entries);
+  const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
+  return { revision: last?.revision ?? 0, transaction, objects, newest };
+}
+
+/** The head with the objects that it belongs to. @throws StoreError STORE_AWAY */
 export async function readStored(values: KeyValue, head: HeadValue, stored: ObjectValues): Promise<StoredReading> {
   for (let attempt = 1; ; attempt++) {
-    const entries = await away(() => values.entries());
-    const last = entries.find(({ key }) => key === headKey);
-    const transaction = await head.decodeYielding(last);
-    const objects = await stored.read(entries);
-    const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
+    const reading = await readOnce(values, head, stored);
+    const { newest, transaction } = reading;
     // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
-    if (newest > (transaction?.version ?? newest) && attempt < maxReadings) {
-      await delay(readingMs);
-      continue;
-    }
-    return { revision: last?.revision ?? 0, transaction, objects, newest };
+    if (newest <= (transaction?.version ?? newest) || attempt === maxReadings) return reading;
+    await delay(readingMs);
   }
 }

@@ -4,9 +4,9 @@
  */
 import type { Logger } from "@flotilla/runtime";
 import { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";
-import { type ApiServerSettings, clusterAround, type KubeConfig } from "./kube-config.ts";
+import type { KubeConfig } from "./kube-config.ts";
 import { follow } from "./mirror.ts";
-import { followRemoteClusters, type RemoteClusterSettings, type RemoteClusters } from "./remote-clusters.ts";
+import { followNamedClusters, type NamedClusterOptions, type RemoteClusters } from "./remote-clusters.ts";
 
 /** Names of clusters separated by commas, or `*`. */
 const controlPlaneClusters = "topology.istio.io/controlPlaneClusters";
@@ -20,19 +20,6 @@ export interface ControlledCluster {
 /** Runs until `end` fires. */
 export type ClusterWork = (cluster: ControlledCluster, end: AbortSignal) => Promise<void>;
 
-export interface ControlledSettings extends RemoteClusterSettings, ApiServerSettings {
-  readonly clusterId: string;
-  /** Of the control plane: there are the Secrets of other clusters, and in them that namespace is asked for the annotation. */
-  readonly namespace: string;
-}
-
-export interface ControlledOptions {
-  readonly settings: ControlledSettings;
-  readonly log: Logger;
-  readonly random: () => number;
-  readonly open?: (config: KubeConfig) => KubeApi;
-}
-
 /**
  * Runs `work` in each of them until `stop` fires; at once done where they are not asked for.
  * @param own the own cluster
@@ -40,20 +27,13 @@ export interface ControlledOptions {
  */
 export async function inControlledClusters(
   own: KubeApi,
-  options: ControlledOptions,
+  options: NamedClusterOptions,
   work: ClusterWork,
   stop: AbortSignal,
 ): Promise<void> {
-  const { settings, open = openKubeApi, log, random } = options;
-  if (!settings.externalControlPlane) return;
-  const around = settings.localClusterSecrets ? await clusterAround(settings) : undefined;
-  using local = around && open(around);
-  const { namespace: systemNamespace, clusterId: ownCluster, kubeconfigDirectory: directory } = settings;
-  const allowedOptions = new Set(settings.insecureKubeconfigs);
-  const places = { systemNamespace, ownCluster, allowedOptions, ...(directory !== undefined && { directory }) };
+  if (!options.settings.externalControlPlane) return;
   await using controlled = new Controlled(options, work, stop);
-  for await (const named of followRemoteClusters(local ?? own, { ...places, log, random }, controlled.ended))
-    controlled.apply(named);
+  for await (const named of followNamedClusters(own, options, controlled.ended)) controlled.apply(named);
 }
 
 interface Run {
@@ -63,13 +43,13 @@ interface Run {
 
 class Controlled implements AsyncDisposable {
   readonly ended: AbortSignal;
-  readonly #options: ControlledOptions;
+  readonly #options: NamedClusterOptions;
   readonly #work: ClusterWork;
   readonly #failed = new AbortController();
   readonly #runs = new Map<string, Run>();
   readonly #working = new Set<Promise<void>>();
 
-  constructor(options: ControlledOptions, work: ClusterWork, stop: AbortSignal) {
+  constructor(options: NamedClusterOptions, work: ClusterWork, stop: AbortSignal) {
     this.#options = options;
     this.#work = work;
     this.ended = AbortSignal.any([stop, this.#failed.signal]);

@@ -1,16 +1,10 @@
-export {
-  type ClusterWork,
-  type ControlledCluster,
-  type ControlledOptions,
-  inControlledClusters,
-} from "./controlled-clusters.ts";
+export { type ClusterWork, type ControlledCluster, inControlledClusters } from "./controlled-clusters.ts";
 export type { KubeCredentials } from "./credentials.ts";
 export { KubeError, type KubeErrorCode } from "./errors.ts";
 export { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";
 export {
   type ApiServerSettings,
   apiServerSettings,
-  clusterAround,
   clusterOf,
   type KubeConfig,
   loadKubeConfig,
@@ -40,9 +34,9 @@ export type {
 } from "./objects.ts";
 export { type ForwardedPod, type ForwardedPods, forwardPods, type PodTarget } from "./port-forward.ts";
 export {
+  clusterOfSecrets,
   clustersOfFiles,
-  type FollowRemoteOptions,
-  followRemoteClusters,
+  followNamedClusters,
   type RemoteCluster,
   type RemoteClusterRules,
   type RemoteClusterSettings,

@@ -5,8 +5,8 @@
 
 import type { Logger } from "@flotilla/runtime";
 import { flag, list, type SettingsOf, text } from "@flotilla/runtime";
-import type { KubeApi, KubeObject } from "./kube-api.ts";
-import { type KubeConfig, parseKubeConfig } from "./kube-config.ts";
+import { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";
+import { type ApiServerSettings, clusterAround, type KubeConfig, parseKubeConfig } from "./kube-config.ts";
 import { clusterNameOf } from "./kubeconfig-document.ts";
 import { followKubeconfigFiles } from "./kubeconfig-files.ts";
 import { follow } from "./mirror.ts";
@@ -144,32 +144,47 @@ function firstOfEach(
   return { clusters, problems };
 }
 
-/** Where the Secrets or the files are, and the rules for their kubeconfigs. */
-export interface FollowRemoteOptions extends RemoteClusterRules {
-  readonly systemNamespace: string;
-  /** Of kubeconfigs, in place of Secrets. */
-  readonly directory?: string;
-  readonly log: Logger;
-  readonly random: () => number;
+/** The settings, with the own cluster's name and the control plane's namespace, where the Secrets are. */
+export interface NamedClusterSettings extends RemoteClusterSettings, ApiServerSettings {
+  readonly clusterId: string;
+  readonly namespace: string;
 }
 
-/** All of them, again after each change. Runs until `stop` fires. */
-export async function* followRemoteClusters(
-  api: KubeApi,
-  options: FollowRemoteOptions,
+export interface NamedClusterOptions {
+  readonly settings: NamedClusterSettings;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly open?: (config: KubeConfig) => KubeApi;
+}
+
+/** All that the settings name, again after each change. Runs until `stop` fires. @throws KubeError KUBE_CONFIG */
+export async function* followNamedClusters(
+  own: KubeApi,
+  { settings, log, random, open = openKubeApi }: NamedClusterOptions,
   stop: AbortSignal,
 ): AsyncGenerator<RemoteClusters> {
-  const { directory } = options;
+  const { clusterId: ownCluster, kubeconfigDirectory: directory } = settings;
+  const rules = { ownCluster, allowedOptions: new Set(settings.insecureKubeconfigs) };
   if (directory !== undefined) {
     for await (const { files, away } of followKubeconfigFiles(directory, stop)) {
-      const found = clustersOfFiles(files, options);
+      const found = clustersOfFiles(files, rules);
       const unread = away === undefined ? [] : [{ object: `Directory/${directory}`, field: "", reason: away }];
       yield { ...found, problems: [...unread, ...found.problems] };
     }
     return;
   }
-  const path = remoteSecretsPath(options.systemNamespace);
-  for await (const secrets of follow<SecretObject>(api, path, options, stop)) yield remoteClusters(secrets, options);
+  const around = await clusterOfSecrets(settings);
+  using local = around && open(around);
+  const path = remoteSecretsPath(settings.namespace);
+  const lists = follow<SecretObject>(local ?? own, path, { log, random }, stop);
+  for await (const secrets of lists) yield remoteClusters(secrets, rules);
+}
+
+/** The cluster whose Secrets name others, where that is another than the own one. @throws KubeError KUBE_CONFIG */
+export async function clusterOfSecrets(
+  settings: RemoteClusterSettings & ApiServerSettings,
+): Promise<KubeConfig | undefined> {
+  return settings.externalControlPlane && settings.localClusterSecrets ? clusterAround(settings) : undefined;
 }
 
 function configOrNote(

@@ -4,9 +4,8 @@
 import {
   type ApiServerSettings,
   apiServerSettings,
-  clusterAround,
   clusterOf,
-  followRemoteClusters,
+  followNamedClusters,
   type KubeApi,
   openKubeApi,
   remoteClusterSettings,
@@ -95,15 +94,7 @@ async function follow(
   { settings, log, onProblem }: FollowOptions & { readonly settings: OwnClusterSettings },
   stop: AbortSignal,
 ): Promise<void> {
-  const { namespace: systemNamespace, clusterId: ownCluster, insecureKubeconfigs } = settings;
-  const allowedOptions = new Set(insecureKubeconfigs);
-  const { kubeconfigDirectory: directory } = settings;
-  const common = { systemNamespace, ownCluster, allowedOptions, log, random: Math.random };
-  const around =
-    settings.localClusterSecrets && settings.externalControlPlane ? await clusterAround(settings) : undefined;
-  using local = around && openKubeApi(around);
-  const options = { ...common, ...(directory !== undefined && { directory }) };
-  for await (const named of followRemoteClusters(local ?? api, options, stop)) {
+  for await (const named of followNamedClusters(api, { settings, log, random: Math.random }, stop)) {
     remotes.replaceClusters(named);
     const { problems } = named;
     for (const problem of problems) log.warn("cluster of a Secret ignored", { ...problem });

@@ -1,6 +1,6 @@
 /** The registries that the settings ask for. */
 import { readFile } from "node:fs/promises";
-import { clusterAround, type KubeConfig } from "@flotilla/kube-api";
+import { clusterOfSecrets, type KubeConfig } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import type { RegistryMetrics } from "../metrics.ts";
 import type { Settings } from "../settings.ts";
@@ -29,8 +29,7 @@ export async function kubernetes(
   const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(settings) };
   const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, onSyncError, onEvent, allowedOptions };
   const { kubeconfigDirectory } = settings;
-  const isExternal = settings.localClusterSecrets && settings.externalControlPlane;
-  const secretsConfig = isExternal ? await clusterAround(settings) : undefined;
+  const secretsConfig = await clusterOfSecrets(settings);
   const remotes = { ...(kubeconfigDirectory && { kubeconfigDirectory }), ...(secretsConfig && { secretsConfig }) };
   const readsEntries = settings.crossClusterEntries && settings.servicesSelectWorkloadEntries;
   const entries = readsEntries ? { workloadEntriesOf: settings.revision } : {};

@@ -2,7 +2,6 @@
  * `pnpm bench:workloads [--services N] [--pods N] [--ztunnels N] [--changes N] [--batch N]`: processor time of xds-server's own thread for one
  * birth or death of a pod, without sockets: applied in batches, written to the streams of ztunnels, acknowledged by each. A line of JSON a round.
  */
-
 import { randomUUID } from "node:crypto";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";

@@ -6,6 +6,7 @@ import {
   apiGroup,
   type Config,
   type ConfigKey,
+  equalJson,
   type KubeObject,
   type Labels,
   type ObjectName,
@@ -192,13 +193,11 @@ export class Dirty {
     const [before, after] = pair.map(
       (object) => object?.metadata.annotations?.["networking.istio.io/traffic-distribution"],
     );
-    const labels = pair.map((object) => JSON.stringify(object?.metadata.labels));
+    const [labels, nextLabels] = pair.map((object) => object?.metadata.labels);
     // Callers of other clusters depend on the labels.
-    if (before !== after || labels[0] !== labels[1])
+    if (before !== after || !equalJson(labels, nextLabels))
       for (const service of objects.servicesIn.get(key.name)) this.services.add(service);
-    if (before !== after) {
-      for (const entry of objects.entriesIn.get(key.name)) this.entries.add(entry);
-    }
+    if (before !== after) for (const entry of objects.entriesIn.get(key.name)) this.entries.add(entry);
     const [network, next] = pair.map((object) => object?.metadata.labels?.[networkLabel]);
     if (key.name === system && network !== next) this.everything = true;
   }

@@ -1,6 +1,7 @@
 /**
  * The registries of several clusters side by side: each has its own objects and shards. ServiceEntries and other registries belong to the
- * first, the settings' own cluster; mesh documents hold for all, ServiceEntries select pods and WorkloadEntries of all, and what one cluster imports of the cluster set is made of the services of all.
+ * first, the settings' own cluster; mesh documents hold for all, ServiceEntries select pods and WorkloadEntries of all, and what one cluster
+ * imports of the cluster set is made of the services of all.
  */
 import {
   apiGroup,

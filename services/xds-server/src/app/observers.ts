@@ -37,14 +37,8 @@ export function createObservers({ settings, metrics }: XdsService, options: Obse
   const { replica, mesh, identity, snapshot, flow, ingest, connected } = options;
   const { core, source } = mesh;
   const debug = createDebug({
-    ...{
-      core,
-      source,
-      store: snapshot.store,
-      reportId: snapshot.reportId,
-      authenticator: identity.pageCallers,
-      metrics,
-    },
+    ...{ core, source, metrics, store: snapshot.store, reportId: snapshot.reportId },
+    authenticator: identity.pageCallers,
     ...{ ingest, connected, arrivals: flow.arrivals, settings, replica, version: manifest.version },
   });
   const distribution = new Distribution({

@@ -25,7 +25,14 @@ import {
   Pairs,
   sameVersion,
 } from "./encoded.ts";
-import { type ChangedContent, type Changes, type ContainerChanges, changedMessage, type Patching } from "./patching.ts";
+import {
+  type ChangedContent,
+  type Changes,
+  type ContainerChanges,
+  changedMessage,
+  type Patching,
+  reportOutcomes,
+} from "./patching.ts";
 import { type SliceGroup, SliceGroups } from "./slice-groups.ts";
 
 export interface Generator {
@@ -144,7 +151,7 @@ function generatorOf<Inputs extends object, ChangesOf extends object>(
   );
   const changedResource = (view: View, name: string, content: ChangedContent) => {
     for (const finding of content.findings) view.report(finding);
-    if (view.feature("envoyFilterStats")) for (const outcome of content.outcomes) view.report(outcome);
+    reportOutcomes(view, content.outcomes);
     return content.isRemoved ? undefined : resourceOf(content.name ?? name, content);
   };
   const pairs = new Pairs<Target, ChangesOf>();

@@ -59,3 +59,9 @@ export function changedMessage<Of extends Message>(
     outcomes,
   };
 }
+
+/** For `pilot_envoy_filter_status`: nothing where that is switched off. */
+export function reportOutcomes(view: View, outcomes: readonly Finding[]): void {
+  if (outcomes.length === 0 || !view.feature("envoyFilterStats")) return;
+  for (const outcome of outcomes) view.report(outcome);
+}

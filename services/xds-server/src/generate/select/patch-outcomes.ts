@@ -3,7 +3,6 @@
  * reported as findings are, so that it is in force as long as the patched resource is, whoever shares that.
  */
 import type { Finding } from "@flotilla/incremental";
-import type { View } from "../../snapshot/view.ts";
 import { ApplyTo, type Patch } from "../patch/patch.ts";
 
 export const envoyFilterStatus = "pilot_envoy_filter_status";
@@ -40,25 +39,20 @@ export class Outcomes {
     const kind = kinds.get(patch.applyTo);
     if (kind === undefined) return;
     const result: PatchResult = problem === undefined ? "applied" : "error";
-    const finding = { metric: envoyFilterStatus, object: patch.object, message: `${kind} ${result}` };
-    this.#findings ??= new Map();
-    this.#findings.set(`${finding.object} ${finding.message}`, finding);
+    this.#keep({ metric: envoyFilterStatus, object: patch.object, message: `${kind} ${result}` });
   };
 
   /** Takes over those of a part. */
   add(outcomes: readonly Finding[]): void {
-    if (outcomes.length === 0) return;
-    this.#findings ??= new Map();
-    for (const finding of outcomes) this.#findings.set(`${finding.object} ${finding.message}`, finding);
+    for (const finding of outcomes) this.#keep(finding);
   }
 
   get list(): readonly Finding[] {
     return this.#findings === undefined ? noOutcomes : [...this.#findings.values()];
   }
-}
 
-/** Nothing where the metric is switched off. */
-export function reportOutcomes(view: View, outcomes: readonly Finding[]): void {
-  if (outcomes.length === 0 || !view.feature("envoyFilterStats")) return;
-  for (const outcome of outcomes) view.report(outcome);
+  #keep(finding: Finding): void {
+    this.#findings ??= new Map();
+    this.#findings.set(`${finding.object} ${finding.message}`, finding);
+  }
 }

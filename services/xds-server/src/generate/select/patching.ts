@@ -12,7 +12,7 @@ import { mergedGateways } from "../../snapshot/scope/gateways.ts";
 import { placesOfCluster, placesOfListener, placesOfRoutes } from "../../snapshot/scope/patch-places.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type Encoded, encodedMessage } from "../encode/encoded.ts";
-import type { Changes, ContainerChanges, Patching } from "../encode/patching.ts";
+import { type Changes, type ContainerChanges, type Patching, reportOutcomes } from "../encode/patching.ts";
 import { addedClusters, clusterPatches, patchCluster } from "../patch/clusters.ts";
 import { addedExtensionConfigs } from "../patch/extension-configs.ts";
 import { patchInlineRoutes } from "../patch/inline-routes.ts";
@@ -21,7 +21,7 @@ import { addedListeners, listenerPatches, patchListener } from "../patch/listene
 import { Context, type NoteOutcome, type Patch } from "../patch/patch.ts";
 import { type PatchedRoutes, portsOfRoutes } from "../patch/route-match.ts";
 import { isRoutePatch, routePatches } from "../patch/routes.ts";
-import { Outcomes, reportOutcomes } from "./patch-outcomes.ts";
+import { Outcomes } from "./patch-outcomes.ts";
 import { contextsOf, findingOf, type PatchSet, patchesAt, patchSet, perSet, proxyPatches } from "./patches.ts";
 import { RouteChanges } from "./route-changes.ts";
 

@@ -21,7 +21,7 @@ export interface ControlledCluster {
 export type ClusterWork = (cluster: ControlledCluster, end: AbortSignal) => Promise<void>;
 
 /**
- * Runs `work` in each of them until `stop` fires; at once done where they are not asked for.
+ * Runs `work` in each of them until `stop` fires; returns at once if EXTERNAL_ISTIOD is off.
  * @param own the own cluster
  * @throws what `work` throws, KubeError KUBE_CONFIG
  */
@@ -55,7 +55,7 @@ class Controlled implements AsyncDisposable {
     this.ended = AbortSignal.any([stop, this.#failed.signal]);
   }
 
-  /** One whose kubeconfig cannot be used goes on with the one it had. */
+  /** A cluster whose new kubeconfig is unusable keeps the former one. */
   apply({ clusters }: RemoteClusters): void {
     for (const [name, run] of this.#runs) {
       const now = clusters.get(name);
@@ -101,8 +101,8 @@ class Controlled implements AsyncDisposable {
 }
 
 function note(log: Logger, cluster: string, isOn: boolean): void {
-  if (isOn) log.info("cluster controlled from here", { cluster });
-  else log.info("cluster not controlled from here any more", { cluster });
+  if (isOn) log.info("remote cluster controlled", { cluster });
+  else log.info("remote cluster no longer controlled", { cluster });
 }
 
 /** Work that is switched on and off. */
@@ -117,12 +117,12 @@ class Switched {
     this.ended = AbortSignal.any([stop, this.#failed.signal]);
   }
 
-  /** Fired with what the work threw. */
+  /** Aborted with the error that the work threw. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
 
-  /** Resolves to true where that is a change. */
+  /** Resolves to true if the state changed. */
   async set(isOn: boolean): Promise<boolean> {
     const current = this.#current;
     if (isOn === (current !== undefined)) return false;

@@ -21,7 +21,7 @@ export interface RunningApiserver extends AsyncDisposable {
   stop(): Promise<void>;
   /** Starts it again on the same port, and resolves when it answers. */
   start(): Promise<void>;
-  /** Writes of clients other than the API server itself, from the beginning on: all that have been answered. */
+  /** All answered writes since the start of the API server, without its own. */
   writes(): Promise<readonly AuditedWrite[]>;
   /** Of the API server, and of its etcd. */
   pids(): readonly number[];
@@ -102,7 +102,7 @@ export async function startKubeApiserver(
         return answers();
       },
       writes: async () => {
-        // The log may come after an answer: what was answered before is in it once it has this one.
+        // The audit log may lag behind answers. Once it has this request, it has all those answered before.
         const mark = `mark-${randomUUID()}`;
         await api.delete(`/api/v1/namespaces/default/configmaps/${mark}`);
         const log = () => readFile(file("audit.log"), "utf8");

@@ -29,7 +29,7 @@ export const remoteClusterSettings = {
     env: "EXTERNAL_ISTIOD",
     default: false,
     sentence:
-      "Other clusters are run from here: roots and the caBundle of injection are written to those whose system namespace names this cluster, or *, in its annotation topology.istio.io/controlPlaneClusters.",
+      "Act as external control plane: roots and the caBundle of injection are written to clusters whose system namespace names this cluster, or *, in its annotation topology.istio.io/controlPlaneClusters.",
   }),
   insecureKubeconfigs: list({
     env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",

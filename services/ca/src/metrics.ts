@@ -81,16 +81,16 @@ export function declareMetrics(metrics: Metrics, { material, waiting, nowMs }: M
   };
 }
 
-/** Effects of the bounds on what a client can take. */
+/** Effects of the limits on clients. */
 function boundMetrics(metrics: Metrics): Pick<CaMetrics, "refusalsUnlogged" | "idleConnectionsClosed"> {
   return {
     refusalsUnlogged: metrics.counter({
       name: "ca_refusals_unlogged_total",
-      help: "Refused callers without a log line, since many of their address had been refused before",
+      help: "Refused callers without a log line, by the log rate limit of their address",
     }),
     idleConnectionsClosed: metrics.counter({
       name: "ca_idle_connections_closed_total",
-      help: "Connections without a request that were closed for the next one",
+      help: "Oldest connections without a request, closed beyond their limit",
     }),
   };
 }

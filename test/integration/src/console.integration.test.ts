@@ -320,7 +320,7 @@ describe("the console", { timeout: 300_000 }, () => {
     });
   });
 
-  it("blames an object that a real Envoy rejects, by an event, and prints how soon", async () => {
+  it("shows the object that a real Envoy rejects, after an event, and prints the delay", async () => {
     const discoveryAddress = `127.0.0.1:${plane.layout.ports.xds}`;
     const node = { name: "envoy", namespace: "shop", serviceAccount: "e", labels: {}, address: "127.0.0.1" };
     const bootstrap = envoyBootstrap({ node, discoveryAddress, delta: true, adminPort: 0 }) as {
@@ -342,7 +342,7 @@ describe("the console", { timeout: 300_000 }, () => {
     await until(() => received.events.some(isIt), soon("the rejection"));
     const tookMs = (received.events.find(isIt)?.atMs ?? 0) - appliedMs;
     const load = loadavg()[0] ?? 0;
-    console.log(`the rejected object was blamed after ${Math.round(tookMs)} ms, at a load of ${load.toFixed(1)}`);
+    console.log(`the rejected object was shown after ${Math.round(tookMs)} ms, at a load of ${load.toFixed(1)}`);
     const [group] = (await reader.get("/api/v1/rejections")).body.rows;
     assert.deepEqual([group.object, group.type, group.proxies], ["EnvoyFilter/shop/web", "cds", ["envoy.shop"]]);
     assert.match(group.message, /ConnectTimeout/);
@@ -365,7 +365,7 @@ describe("the console", { timeout: 300_000 }, () => {
     await until(() => received.events.some(isCleared), soon("the rejection to be over"));
   });
 
-  it("names an xds-server that is killed by an event, and has it back", async () => {
+  it("reports a killed xds-server by an event, and its return", async () => {
     const startOfXds = async () => {
       const { services } = (await reader.get("/api/v1/overview")).body;
       return services.find(({ service }: { service: string }) => service === "xds-server")?.startedAt;

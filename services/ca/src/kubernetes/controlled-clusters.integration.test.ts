@@ -20,7 +20,7 @@ async function annotate(api: KubeApi, value: string): Promise<void> {
   await api.replace(systemNamespace, { ...namespace, metadata });
 }
 
-describe("clusters that are run from here", { skip: own === undefined && whyNoApiserver }, () => {
+describe("remote clusters", { skip: own === undefined && whyNoApiserver }, () => {
   let ca: RunningCa;
   const servers = (): readonly [RunningApiserver, RunningApiserver] => {
     assert.ok(own !== undefined && remote !== undefined);
@@ -69,7 +69,7 @@ describe("clusters that are run from here", { skip: own === undefined && whyNoAp
   it("are left alone when they name this cluster no longer", async () => {
     const [, { api }] = servers();
     await annotate(api, "other");
-    await logged("cluster not controlled from here any more");
+    await logged("remote cluster no longer controlled");
     await api.delete(mapIn("shop"));
     await delay(1_500);
     assert.equal(await rootIn(api, "shop"), undefined);
@@ -78,7 +78,7 @@ describe("clusters that are run from here", { skip: own === undefined && whyNoAp
   it("are left alone without EXTERNAL_ISTIOD, whatever they name", async () => {
     const [home, { api }] = servers();
     await annotate(api, "*");
-    await logged("cluster controlled from here");
+    await logged("remote cluster controlled");
     await ca[Symbol.asyncDispose]();
     await api.delete(mapIn("shop"));
     await home.api.delete(mapIn("shop"));

@@ -18,7 +18,7 @@ export interface DistributeOptions {
   readonly log: Logger;
 }
 
-/** The same in other clusters that are run from here (EXTERNAL_ISTIOD), each with a Lease of its own. Runs until `stop` fires. */
+/** Distributes roots to remote clusters (EXTERNAL_ISTIOD), with one Lease in each. Runs until `stop` fires. */
 export function distributeRootsElsewhere(options: DistributeOptions, stop: AbortSignal): Promise<void> {
   const { settings, api, log } = options;
   const work: ClusterWork = (cluster, end) =>

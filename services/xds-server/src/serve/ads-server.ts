@@ -43,7 +43,7 @@ export interface AdsOptions
   readonly onMassDisconnect?: () => void;
   /** The server's name: the identifier that clients show of their control plane. */
   readonly server?: string;
-  /** Of what the client states about itself, that which cannot be read and counts as not written. */
+  /** Returns the unreadable fields of the client's node metadata, which count as not set. */
   readonly unreadable?: (proxy: Proxy) => readonly { readonly field: string; readonly reason: string }[];
 }
 
@@ -204,7 +204,7 @@ export class AdsServer implements AsyncDisposable {
     if (problems.length === 0) return;
     metrics.unreadableConfig();
     const fields = problems.map(({ field, reason }) => `${field}: ${reason}`);
-    log.warn("fields of the proxy's own ProxyConfig cannot be read, they count as not set", { stream, fields });
+    log.warn("unreadable fields of the proxy's own ProxyConfig count as not set", { stream, fields });
   }
 
   #refuse(call: RawCall, error: unknown): void {

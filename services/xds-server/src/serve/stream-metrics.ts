@@ -14,7 +14,7 @@ export interface StreamMetrics extends DeliveryMetrics {
   rejected(typeUrl: string): void;
   /** Of the rejections that were counted: no log line of their own. */
   rejectionUnlogged(): void;
-  /** Of the refusals that were counted: no log line of its own. */
+  /** A counted refusal without a log line. */
   refusalUnlogged(): void;
   expiredNonce(typeUrl: string): void;
   closedStuck(): void;
@@ -24,7 +24,7 @@ export interface StreamMetrics extends DeliveryMetrics {
   handedOff(): void;
   refused(reason: RefusalReason): void;
   internalError(): void;
-  /** The client's own ProxyConfig has fields that count as not written. */
+  /** The client's own ProxyConfig has unreadable fields, which count as not set. */
   unreadableConfig(): void;
 }
 
@@ -52,7 +52,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   });
   const idle = metrics.counter({
     name: "flotilla_xds_idle_connections_closed_total",
-    help: "Connections without a request that were closed for the next one",
+    help: "Oldest connections without a request, closed beyond their limit",
   });
   const errors = metrics.counter({ name: "pilot_total_xds_internal_errors", help: "Resources that could not be made" });
   const handedOff = metrics.counter({
@@ -147,7 +147,7 @@ function lookMetrics(metrics: Metrics): Pick<StreamMetrics, "lookedAt"> {
   };
 }
 
-/** Of what clients state about themselves. */
+/** Problems in the node metadata of clients. */
 function nodeMetrics(metrics: Metrics): Pick<StreamMetrics, "unreadableConfig"> {
   const unreadable = metrics.counter({
     name: "flotilla_xds_unreadable_proxy_configs_total",
@@ -167,11 +167,11 @@ function answerMetrics(
   );
   const refusalsUnlogged = metrics.counter({
     name: "flotilla_xds_refusals_unlogged_total",
-    help: "Refused streams without a log line, since many of their address had been refused before",
+    help: "Refused streams without a log line, by the log rate limit of their address",
   });
   const unlogged = metrics.counter({
     name: "flotilla_xds_rejections_unlogged_total",
-    help: "Rejections without a log line, since their proxy had rejected many before",
+    help: "Rejections without a log line, by the log rate limit of their proxy",
   });
   const expired = metrics.counter({
     name: "pilot_xds_expired_nonce",

@@ -36,7 +36,7 @@ export class CommitLog {
   readonly #head: HeadValue;
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
-  /** Found at another time than by `compare`, which reports them. */
+  /** Lost writes found outside of `compare`; the next `compare` reports them. */
   #unreported: readonly string[] = [];
   #isRestored = false;
   readonly #turns = new Turns();
@@ -249,7 +249,7 @@ export class CommitLog {
       if (transaction.id !== this.#head.id) await this.#compareUnasked();
       return;
     }
-    // A renewed head names none of the objects that its version wrote, and one that follows another transaction than ours none of that one's.
+    // A renewed head does not list the objects of its version, and a head with another predecessor does not list those of that predecessor.
     const isRenewed = transaction.puts.length + transaction.deletes.length + transaction.closed.length === 0;
     const isForeign = (transaction.after ?? this.#head.id) !== this.#head.id;
     if (isRenewed || isForeign || transaction.version > this.#state.version + 1) return this.#takeNewer();
@@ -276,8 +276,8 @@ export class CommitLog {
   }
 
   /**
-   * Replaces the held state by a newer one. Objects that its history does not have were lost before: they are reported by the next `compare`, and
-   * written again unless it has others in their place.
+   * Replaces the held state by a newer one. Held objects that its history lacks were lost: the next `compare` reports them and writes them
+   * again, unless the history has other content at the same version.
    */
   async #takeNewer(): Promise<void> {
     const reading = await readStored(this.#options.values, this.#head, this.#objects);
@@ -287,7 +287,7 @@ export class CommitLog {
     await this.#install(reading);
     if (lost.length === 0) return;
     const details = { objects: names.slice(0, namedObjects), count: lost.length, version: reading.newest };
-    this.#options.log.error("acknowledged writes are not in what was written since, they are written again", details);
+    this.#options.log.error("a newer history lacks acknowledged writes, they are written again", details);
     await this.#commit(() => ({ puts: this.#state.missing(lost), deletes: [] }), undefined);
   }
 

@@ -63,7 +63,7 @@ export function remoteHboneGateways(
 /** Ztunnels call the gateway itself as a workload. */
 export function gatewayWorkload(gateway: HboneGateway, trustDomain: string): WorkloadFacts {
   const { destination, network, namespace, serviceAccount, remoteCluster } = gateway;
-  // As istiod names them: of another cluster's Gateway without the port.
+  // istiod's names; those of another cluster's Gateway have no port.
   const port = remoteCluster === undefined ? gateway.port : 0;
   const [address, hostname] = "hostname" in destination ? ["", destination.hostname] : [destination.address, ""];
   const uid = gatewayUid(network, address || hostname, port);

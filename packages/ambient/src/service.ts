@@ -43,7 +43,7 @@ export function entryTraits({ labels, spec, status }: Config<EntrySpec>, hostnam
 export interface ServiceContext {
   /** Of the cluster's own addresses. */
   readonly network: string;
-  /** Of the addresses of other clusters, by cluster. */
+  /** Networks of the addresses in other clusters, by cluster. */
   readonly remoteNetworks?: Readonly<Record<string, string>>;
   /** Of a ServiceEntry. */
   readonly entry?: EntryTraits;
@@ -99,7 +99,7 @@ function waypointFacts({ waypoint, canary }: Binding): Pick<ServiceFacts, "waypo
   };
 }
 
-/** Of Kubernetes those of all clusters, each in the network of its cluster. */
+/** The addresses of a Kubernetes service in all clusters, each in the network of its cluster. */
 function rangesOf(service: Service, { network, remoteNetworks, entry }: ServiceContext): readonly NetworkRange[] {
   if (service.registry !== "Kubernetes")
     return addressesOf(service, entry).flatMap((address) => networkRange(address, network));
@@ -109,7 +109,7 @@ function rangesOf(service: Service, { network, remoteNetworks, entry }: ServiceC
   });
   const byText = new Map(ranges.map((range) => [`${range.network}/${range.address}`, range]));
   const isOfSeveral = Object.keys(remoteNetworks ?? {}).length > 0;
-  // As istiod orders what it joins.
+  // In the order in which istiod joins them.
   const all = isOfSeveral ? [...byText].sort(([a], [b]) => compareText(a, b)) : [...byText];
   return all.map(([, range]) => range);
 }

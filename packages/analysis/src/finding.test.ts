@@ -1,4 +1,4 @@
-/** The order of findings, and which of several that say the same is reported. */
+/** The order of findings, and which of several equal ones is reported. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { distinct, type Finding, oncePerText } from "./finding.ts";

@@ -55,7 +55,7 @@ export interface FollowOptions {
 
 /** How stored messages are read. */
 export interface ReadOptions {
-  /** So slowly that messages that are published meanwhile do not wait for those that are read. */
+  /** Limits the rate of reading, so that messages published meanwhile are not delayed. */
   readonly isPaced?: boolean;
 }
 

@@ -114,13 +114,13 @@ interface Reading {
   readonly bus: Pick<Bus, "lastValues" | "setAside">;
   readonly publisher: string;
   readonly seal: Seal | undefined;
-  /** Of the publisher, as far as they are known. */
+  /** Topics of the publisher, as far as they are known. */
   readonly topics: ReadonlySet<string>;
-  /** Reads the topics alone, at a slow pace beside what is published; else everything there is. */
+  /** Reads only the topics, at a limited rate; otherwise the whole stream at full speed. */
   readonly onlyTopics?: boolean;
 }
 
-/** Reads what the stream holds of a publisher, with turns for others between; returns all that was read. */
+/** Reads a publisher's messages from the stream, yields to other work in between, and returns them. */
 export async function readPublished(
   { bus, publisher, seal, topics, onlyTopics = false }: Reading,
   onHeld: (subject: string, fingerprint: string) => void,

@@ -68,7 +68,7 @@ const poisons: readonly (readonly [
   ["a spec of 100,000 levels", "p8", wellFormed("p8").replace('{"x":1}', `${"[".repeat(1e5)}${"]".repeat(1e5)}`)],
   ["a number that is no count", "p9", wellFormed("p9"), { "Flotilla-Group-Size": "abc" }],
   ["a moment that no Date can hold", "p10", wellFormed("p10"), { "Flotilla-Event-Time": "1e300" }],
-  // JSON but for its size.
+  // Valid JSON, but too large.
   [
     "300 MB in 30 kB",
     "p11",

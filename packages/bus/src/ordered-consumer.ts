@@ -41,8 +41,8 @@ export type Delivery =
   | { readonly kind: "idle" };
 
 /**
- * Of a paced consumer: 2 MB a second, after the server has sent as much at once as its largest message may have (`max_payload`). At full
- * speed a publisher waits up to 50 ms for each answer meanwhile.
+ * Rate of a paced consumer: 2 MB/s after an initial burst of one largest message (`max_payload`). Reading at full speed delays each
+ * acknowledgement to a publisher by up to 50 ms.
  */
 const pacedBitsPerSecond = 16_000_000;
 /** How soon a consumer whose server died is missed: after four of them. */

@@ -213,7 +213,7 @@ export function topicOf(subject: string): string {
   return type === "config" ? `config.${kind}` : type;
 }
 
-/** The narrowest filters that have the messages of all these topics: one for each type of change. */
+/** The narrowest subject filters that match the messages of all these topics, one for each type of change. */
 export function filtersOf(topics: Iterable<string>): readonly string[] {
   const types = Map.groupBy(topics, (topic) => topic.split(".", 1)[0] ?? "");
   return [...types].map(([type, [only = type, ...others]]) => `${subjectRoot}.${others.length === 0 ? only : type}.>`);

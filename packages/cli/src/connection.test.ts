@@ -156,7 +156,7 @@ describe("a service that the work directory records", () => {
     await using service = await answering(200, "1");
     record(service.url);
     await ask("ca", given(), "/x");
-    // An address of this host that does not look like one.
+    // An address of this host that is not written as a loopback address.
     record(service.url.replace("127.0.0.1", "0.0.0.0"));
     await ask("ca", given(), "/x");
     const [own, other] = service.seen.map(({ authorization }) => authorization);

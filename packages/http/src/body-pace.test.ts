@@ -1,4 +1,4 @@
-/** Bodies without end share the turns of the event loop: each turn reads little, whether the bodies are kept, refused or not read at all. */
+/** Endless bodies share each turn of the event loop: a turn reads little, whether bodies are kept, refused or left unread. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -9,7 +9,7 @@ import { createHttpServer, readBody, sendText } from "./index.ts";
 const mib = 1024 * 1024;
 const answered = { status: 200, contentType: "text/plain", text: "answered" };
 
-/** Counts the bytes that the parser takes in each turn, below whatever the server does with them. */
+/** Counts the bytes that the HTTP parser reads in each turn of the event loop, before the server handles them. */
 async function open(respond: (request: IncomingMessage) => Promise<unknown>) {
   const perTurn: number[] = [];
   let [bytes, before, isOver] = [0, 0, false];

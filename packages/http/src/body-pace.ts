@@ -1,14 +1,14 @@
 /**
- * Shares each turn of the event loop among the bodies that a server reads. libuv takes up to 2 MiB of a socket in one turn, and accepts one
- * connection: callers that send without end would make every turn long, and connections of others would be accepted seconds late.
+ * Shares each turn of the event loop among the bodies that a server reads. In one turn libuv reads up to 2 MiB from a socket and accepts one
+ * connection: endless bodies would make every turn long, and connections of other callers would be accepted seconds late (decision 0380).
  */
 import type { IncomingMessage } from "node:http";
 
-/** Of all bodies together; a body that comes in larger pieces gets one of them. */
+/** Bytes of all bodies together. A piece larger than this is still read whole. */
 const bytesPerTurn = 256 * 1024;
-/** Bodies that wait for a turn and are read on in the next one. */
+/** Number of waiting bodies that are resumed in each turn. */
 const resumedPerTurn = 4;
-/** Between two turns of bodies that are dropped, in milliseconds: no answer waits for them, and turns without a body are short. */
+/** Milliseconds between two reads of dropped bodies: no answer depends on them, and turns without a body stay short. */
 const droppedEveryMs = 5;
 
 /** The bodies of one server; those beyond a turn's share wait for a later one, in order. */
@@ -29,14 +29,14 @@ export class BodyPace {
     this.#nextTurn();
   }
 
-  /** Bytes have come that are not kept. */
+  /** Pauses a body whose received bytes are dropped. */
   drop(request: IncomingMessage): void {
     request.pause();
     this.#dropped.add(request);
     this.#nextDrop();
   }
 
-  /** The body has ended, or is not read any more. */
+  /** Removes a body that has ended or is no longer read. */
   leave(request: IncomingMessage): void {
     this.#waiting.delete(request);
     this.#dropped.delete(request);

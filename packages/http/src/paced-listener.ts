@@ -21,10 +21,10 @@ export interface HandshakeLimits extends HelloLimits {
 /** `overload`: too many wait to start. */
 export type DropReason = SilentEnd | "overload";
 
-/** Connections without a ClientHello, in all and of one address. */
+/** Limits of connections without a ClientHello: in all, and per address. */
 const maxSilent = 16_384;
 const maxSilentPerAddress = 4_096;
-/** A handshake costs about a millisecond and, while it is under way, about 50 kB: 3,200 of them that go no further cost 160 MB. */
+/** A handshake costs about 1 ms of CPU, and about 50 kB until it ends: 3,200 stalled ones hold 160 MB. */
 export const defaultHandshakeLimits: HandshakeLimits = {
   startsPerTurn: 4,
   maxStarting: 32,
@@ -50,7 +50,7 @@ type Start = (socket: Socket, finished: () => void) => void;
 export function paceHandshakes(server: Server, options: PaceOptions): () => void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
-  /** A TLS server does not distinguish which socket a connection came from; its two ends do. */
+  /** A TLS server does not report which socket a connection came from, so the addresses of both ends identify it. */
   const handshakes = new Map<string, () => void>();
   const starts = new Starts(options, (socket, finished) => {
     const peer = peerOf(socket);

@@ -46,7 +46,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Ui
   return promise;
 }
 
-/** Drops a body that its handler left unread: once the answer is sent, Node would take it without a bound, as fast as it comes. */
+/** Drops a body that its handler left unread: after the answer Node would read the rest without a limit, as fast as it arrives. */
 export function dropBody(request: IncomingMessage): void {
   request.on("error", () => undefined);
   takePieces(request, maxDroppedBytes, () => false);
@@ -54,7 +54,7 @@ export function dropBody(request: IncomingMessage): void {
   request.read(0);
 }
 
-/** Every piece in its turn; a caller that sends more than `maxBytes` is cut off. @param take returns whether the piece is kept */
+/** Reads a body at the pace of `BodyPace` and closes the connection after `maxBytes`. @param take returns whether the piece is kept */
 function takePieces(request: IncomingMessage, maxBytes: number, take: (chunk: Buffer) => boolean): void {
   const pace = paceOf(request);
   let size = 0;

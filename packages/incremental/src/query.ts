@@ -18,13 +18,13 @@ export interface Query<Subject, Arg extends QueryArg, Result> {
   readonly compute: (context: Context<Subject>, arg: Arg) => Result;
   /** True when a new result may stand for the old one, so that nothing above is computed again. Default: `shallowEqual`. */
   readonly equal?: (a: Result, b: Result) => boolean;
-  /** For `Graph.inputsOf`; by default all inputs below the query are inputs of what reads it. */
+  /** Mark for `Graph.inputsOf`. Without one, all inputs below the query count as inputs of its readers. */
   readonly provenance?: Provenance;
 }
 
 /**
- * `catalogue`: the result lists everything there is, and its readers read by itself what they take from it, so that the rest is no input of theirs.
- * `unless-empty`: a result of nothing contributes nothing.
+ * `catalogue`: the result lists everything of a kind. Readers also read the entries that they use by name, so only those count as their inputs.
+ * `unless-empty`: an empty result has no inputs for its readers (decision 0390).
  */
 export type Provenance = "catalogue" | "unless-empty";
 

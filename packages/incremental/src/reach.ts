@@ -57,7 +57,7 @@ export function inputKeysBelow<Subject>(root: QueryCell<Subject>): readonly stri
   return [...keys];
 }
 
-/** Does not go below catalogues, which are collected, nor below results that contribute nothing. */
+/** Cells below a root. Catalogues are collected in `catalogues` and not entered; empty results marked `unless-empty` are not entered. */
 function cellsBelow<Subject>(root: AnyCell<Subject>, catalogues: QueryCell<Subject>[]): ReadonlySet<AnyCell<Subject>> {
   const seen = new Set<AnyCell<Subject>>([root]);
   for (const cell of seen) {
@@ -69,7 +69,7 @@ function cellsBelow<Subject>(root: AnyCell<Subject>, catalogues: QueryCell<Subje
   return seen;
 }
 
-/** None where parts of the catalogue are among the inputs already; otherwise it is not known which parts were taken, and all count. */
+/** Empty if entries of the catalogue were read by name; otherwise all entries count, since which of them were used is not recorded. */
 function takenFrom<Subject>(catalogue: QueryCell<Subject>, known: ReadonlySet<string>): readonly string[] {
   const parts = catalogue.deps.filter(({ kind }) => kind === "query");
   const keys = parts.flatMap((part) =>

@@ -45,7 +45,7 @@ export class FrameReader {
     this.#options = options;
   }
 
-  /** Bytes that are held of an incomplete message. */
+  /** Bytes buffered for an incomplete message. */
   get pendingBytes(): number {
     return this.#length;
   }

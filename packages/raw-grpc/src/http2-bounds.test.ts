@@ -13,9 +13,9 @@ const path = "/test.Test/Wait";
 
 interface Ended {
   readonly result: FloodResult;
-  /** Calls that reached their method. */
+  /** Number of calls that reached their method. */
   readonly calls: number;
-  /** Of the server's side of the connection; undefined when the server closed none. */
+  /** Error of the server's side of the connection; undefined if the server closed none. */
   readonly error: string | undefined;
 }
 

@@ -1,11 +1,10 @@
 /**
- * Bounds the connections that carry no request: each costs about 14 kB and a file descriptor, and nothing else would end it before the keepalive.
- * The oldest is closed for the next. A client that sends its request right after connecting is not among them, a client that opens a call and
- * sends nothing is.
+ * Limits the connections without a request: each costs about 14 kB and a file descriptor, and nothing else would end it before the keepalive.
+ * The oldest is closed for the next. A call that was opened and sends no request does not make its connection active (decision 0381).
  */
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 
-/** Of connections without a request. */
+/** Limits of connections without a request. */
 export interface IdleBounds {
   readonly perAddress: number;
   readonly inAll: number;
@@ -13,16 +12,16 @@ export interface IdleBounds {
 
 const maxIdlePerAddress = 2_048;
 const maxIdle = 8_192;
-/** Unless others are given. */
+/** Limits of a server that sets none. */
 export const defaultIdleBounds: IdleBounds = { perAddress: maxIdlePerAddress, inAll: maxIdle };
 
 /** The calls of one connection. */
 export interface ConnectionUse {
-  /** A call has come: it keeps the connection until it ends, or until the server reads it. */
+  /** A call was opened: the connection is active until the call ends or the server starts to read it. */
   begin(stream: ServerHttp2Stream): void;
-  /** The server reads the call: it keeps the connection once a request has come. */
+  /** The server reads the call: the connection is idle until a complete request arrives. */
   awaitRequest(stream: ServerHttp2Stream): void;
-  /** A whole request has come. */
+  /** A complete request arrived: the connection is active until the call ends. */
   keep(stream: ServerHttp2Stream): void;
 }
 
@@ -30,7 +29,7 @@ export interface ConnectionUse {
 export class IdleConnections {
   readonly #bounds: IdleBounds;
   readonly #onClosed: () => void;
-  /** The oldest first. */
+  /** Idle connections by address, oldest first. */
   readonly #byAddress = new Map<string, Set<ServerHttp2Session>>();
   #inAll = 0;
 

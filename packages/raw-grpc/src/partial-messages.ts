@@ -1,10 +1,10 @@
 /**
- * Bounds the bytes of messages that have begun and are not whole. A client may send all but the last byte of the largest message on each of its
- * calls, and send that byte never: without a bound, calls times the largest message are what clients can take of the process's memory.
+ * Limits the memory of incomplete messages. A client may send all but the last byte of the largest message on each of its calls and stop:
+ * without a limit it can occupy the number of calls times the largest message (decision 0381).
  */
 import { GrpcError, grpcStatus } from "./status.ts";
 
-/** In bytes, of all messages that are not whole. */
+/** Limits in bytes of all incomplete messages. */
 export interface PartialBounds {
   readonly perAddress: number;
   readonly inAll: number;
@@ -12,7 +12,7 @@ export interface PartialBounds {
 
 const maxPartialBytesOfAddress = 64 * 1024 * 1024;
 const maxPartialBytes = 256 * 1024 * 1024;
-/** Unless others are given. */
+/** Limits of a server that sets none. */
 export const defaultPartialBounds: PartialBounds = { perAddress: maxPartialBytesOfAddress, inAll: maxPartialBytes };
 
 /** The holder of a partial message. */
@@ -37,7 +37,7 @@ export class PartialMessages {
     this.#bounds = bounds;
   }
 
-  /** `bytes`: what the reader holds now. Beyond the bounds it is refused, or the newest reader of the address that holds the most. */
+  /** Records that the reader holds `bytes` now. Above its address's limit it is refused; above the total, the newest reader of the address that holds the most. */
   hold(reader: PartialReader, address: string, bytes: number): void {
     const { perAddress, inAll } = this.#bounds;
     const held = this.#set(reader, address, bytes);
@@ -49,7 +49,7 @@ export class PartialMessages {
     }
   }
 
-  /** Returns what the address holds. */
+  /** Returns the bytes that the address holds. */
   #set(reader: PartialReader, address: string, bytes: number): number {
     const known = this.#byAddress.get(address) ?? { bytes: 0, readers: new Map() };
     const change = bytes - (known.readers.get(reader) ?? 0);

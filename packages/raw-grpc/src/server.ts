@@ -29,7 +29,7 @@ export interface RawServerOptions extends KeeperOptions {
   readonly idle?: IdleBounds;
   /** A connection without a request was closed for the next one. */
   readonly onIdleClosed?: () => void;
-  /** 64 MiB of an address and 256 MiB in all unless given. */
+  /** Limits of incomplete messages; by default 64 MiB per address and 256 MiB in all. */
   readonly partial?: PartialBounds;
 }
 

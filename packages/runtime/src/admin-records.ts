@@ -17,7 +17,7 @@ function recordFile({ workDir, proxy }: AdminRecord): string | undefined {
   return /^[\w-][\w.-]{0,506}$/.test(proxy) ? join(workDir, "admin-addresses", proxy) : undefined;
 }
 
-/** Until it is disposed of. @param address `host:port` @throws RuntimeError SETTINGS_INVALID for a name that is none of a proxy */
+/** Records the admin address until disposed. @param address `host:port` @throws RuntimeError SETTINGS_INVALID for a name that is none of a proxy */
 export async function recordAdminAddress(record: AdminRecord, address: string): Promise<AsyncDisposable> {
   const file = recordFile(record);
   if (file === undefined) throw new RuntimeError("SETTINGS_INVALID", `${record.proxy} is no name of a proxy`);

@@ -1,15 +1,15 @@
 /**
- * Bounds the log lines that callers cause. A caller that is refused in a loop would fill the log and hide the lines of others: after its first lines
- * it gets one in each interval, with the number of those that were left out.
+ * Rate limit of log lines by caller. A caller that is refused in a loop would fill the log and hide the lines of others: after a burst it
+ * gets one line per interval, with the number of suppressed ones.
  */
 
-/** Lines at once for one key, then one in each interval. */
+/** A burst of lines for each key, then one per interval. */
 export interface LineBudgetOptions {
   readonly maxLines: number;
   readonly intervalMs: number;
-  /** Milliseconds; monotonic. */
+  /** Monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** A line was left out. */
+  /** Called for each suppressed line. */
   readonly onUnlogged?: (() => void) | undefined;
 }
 
@@ -19,21 +19,21 @@ interface Budget {
   unlogged: number;
 }
 
-/** Keys that have a budget of their own; further ones share one. */
+/** Number of keys with a budget of their own; all others share one. */
 const maxKeys = 1_000;
 const sharedKey = "";
 
-/** Budgets by a caller's name, which may be anything: an address, a proxy. */
+/** Budgets by key, such as a remote address or the name of a proxy. */
 export class LineBudgets {
   readonly #options: LineBudgetOptions;
-  /** The one that was used longest ago first. */
+  /** Least recently used first. */
   readonly #budgets = new Map<string, Budget>();
 
   constructor(options: LineBudgetOptions) {
     this.#options = options;
   }
 
-  /** Writes a line with the number of those that the key was refused since its last one, or counts it as left out. */
+  /** Writes a line with the number of lines suppressed for the key since its last one, or counts it as suppressed. */
   write(key: string, log: (more: { readonly unlogged?: number }) => void): void {
     const budget = this.#budgetOf(key);
     if (budget.lines < 1) {
@@ -71,7 +71,7 @@ export class LineBudgets {
   }
 }
 
-/** Of one caller that is refused. */
+/** Limits for a caller that is refused. */
 const maxRefusedLines = 50;
 const refusedIntervalMs = 1_000;
 

@@ -24,8 +24,8 @@ interface QueuedGroup<Group> {
 }
 
 /**
- * A source is asked for its next group when the reader is done with the last one: what changes meanwhile comes as one group, where a queue
- * of small ones would cost the reader a wait for each. The failure of one source ends it all.
+ * Reads the next group of a source once the reader has processed the last one, so that changes made meanwhile form one group; a queue of
+ * small groups would make the reader wait for each. A failure of one source ends the iteration.
  */
 export async function* mergeGroups<Group>(
   sources: readonly GroupSource<Group>[],

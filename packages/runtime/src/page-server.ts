@@ -61,7 +61,7 @@ async function answer(routes: RouteTable, request: IncomingMessage): Promise<Htt
   });
 }
 
-/** Indented for people: programs name the type that they take. */
+/** JSON is indented for people; programs that send `accept: application/json` get it without white space. */
 function isForProgram({ headers: of }: IncomingMessage): boolean {
   return of.accept === "application/json";
 }

@@ -78,7 +78,7 @@ export interface SnapshotStore extends AsyncDisposable {
   removeReplica(id: string): Promise<void>;
   /** Summaries by id of replica. */
   replicas(): Promise<ReadonlyMap<string, unknown>>;
-  /** Parts by their name, by id of replica; without those of `except`. */
+  /** Parts by replica id and name, without those of the replica `except`. */
   replicaParts(except?: string): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>>;
   readonly state: StoreState;
   onState(listener: (state: StoreState) => void): () => void;

@@ -33,7 +33,7 @@ export interface FloodResult {
   readonly sentBytes: number;
   /** Of the server's GOAWAY; undefined when it sent none, or it was not read. */
   readonly goawayCode: number | undefined;
-  /** Streams that the server reset, by the code, as far as the client read. */
+  /** Number of streams that the server reset, by error code, as far as the client read. */
   readonly resets: Readonly<Record<number, number>>;
 }
 
@@ -54,7 +54,7 @@ export interface Flood {
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const type = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 };
 const endHeaders = 4;
-/** Behind each flood. */
+/** A PING sent after each flood. */
 const lastPing = Buffer.from("all read");
 const enhanceYourCalm = 11;
 const streamsOfBomb = 1_000;

@@ -1,4 +1,4 @@
-/** Connections that send nothing, as of a client that wants to keep others out. */
+/** Connections that send nothing, as a client opens to exhaust a server's connections. */
 import { connect, type Socket, type TcpNetConnectOpts } from "node:net";
 
 /** Fewer than the queue of a listening socket holds: the kernel drops those beyond it, and their next attempts come after 1, 3 and 7 s. */

@@ -173,7 +173,7 @@ function acknowledge(state: StreamState, typeUrl: string, known: TypeState): Ste
   return [{ ...changed, awaitedEndpoints: awaited }, effects];
 }
 
-/** A message without the resources that were rejected by name says nothing of them: they are withheld, and the client goes on without. */
+/** A message without the resources rejected by name does not clear their rejection: they stay withheld until they change. */
 function withheldRejection({ rejection, suspects }: TypeState): Rejection | undefined {
   if (rejection === undefined || suspects.size === 0) return undefined;
   return [...suspects.keys()].some((name) => mentions(rejection.message, name)) ? rejection : undefined;

@@ -521,7 +521,7 @@ describe("a stream of either form", () => {
       answer("1", "route b: unknown cluster");
       assert.deepEqual(server.run(put(route, { a: "2", b: "1" })), ["route: a=2"]);
       assert.deepEqual([answer("2"), rejected()], [["ACK 2"], "route b: unknown cluster"]);
-      // It is not sent again with every other change, to be rejected again.
+      // Otherwise each change of another resource would send it, and be rejected, again.
       assert.deepEqual(server.run(put(route, { a: "3", b: "1" })), ["route: a=3"]);
       assert.deepEqual([answer("3"), rejected()], [["ACK 3"], "route b: unknown cluster"]);
       assert.deepEqual(server.run(put(route, { a: "3", b: "2" })), ["route: b=2"]);

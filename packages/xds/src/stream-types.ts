@@ -148,7 +148,7 @@ export interface TypeState {
   readonly nonce: string;
   /** Messages the client has not answered, oldest first; bounded. */
   readonly outstanding: readonly Outstanding[];
-  /** The client's words about the last message it refused, until it accepts a later one that withholds nothing. */
+  /** Error detail of the last rejected message, until the client accepts a later one from which nothing is withheld. */
   readonly rejection: Rejection | undefined;
   /** Resources of a refused message, by name with version (empty: removed): the client may not have taken them. */
   readonly suspects: ReadonlyMap<string, string>;

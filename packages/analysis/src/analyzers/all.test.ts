@@ -1,4 +1,4 @@
-/** Statements of analyzers about themselves: an object is given to those that name its kind, and objects that they read are kept for them. */
+/** Declarations of analyzers: an analyzer is run on objects of the kinds it names, and objects of the kinds it reads are kept for it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { messages } from "../messages/messages.ts";

@@ -1,12 +1,12 @@
 /** The sender of a gRPC call, in the form that authenticators read. */
 import type { Caller } from "../authenticator.ts";
 
-/** As packages/raw-grpc has it. */
+/** The part of a call of packages/raw-grpc that authentication reads. */
 interface Call {
   readonly metadata: Caller["metadata"];
   /** `address:port`, an IPv6 address in brackets. */
   readonly peer: string;
-  /** DER. */
+  /** The client certificate, DER. */
   readonly peerCertificate: Buffer | undefined;
 }
 

@@ -28,7 +28,7 @@ export const proxyConfig: Run<typeof definition> = async ({ options, operands, t
   return 0;
 };
 
-/** In the singular too, as istioctl has them. @throws CliError CLI_USAGE */
+/** Accepts the singular too, as istioctl does. @throws CliError CLI_USAGE */
 function partsOf(given: string): readonly Part[] {
   if (given === "all") return parts;
   const part = parts.find((one) => one === given || one === `${given}s`);

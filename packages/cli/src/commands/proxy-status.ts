@@ -6,7 +6,7 @@ import { CliError } from "../errors.ts";
 import { columns, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 
-/** Of the answer of `/debug/syncz` of xds-server. */
+/** The part of an answer of xds-server's `/debug/syncz` that is shown. */
 interface ProxySync {
   readonly proxy: string;
   readonly cluster_id?: string;

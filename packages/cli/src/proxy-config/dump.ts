@@ -16,7 +16,7 @@ export interface ConfigDump {
 export const parts = ["clusters", "listeners", "routes", "endpoints", "secrets"] as const;
 export type Part = (typeof parts)[number];
 
-/** By its part: the name of the page's parameter, the lists in the dump, and where the resource stands in an entry of them. */
+/** For each part: its value of the page's `types` parameter, its lists in the dump, and the field of their entries that holds the resource. */
 const places: Readonly<Record<Part, { readonly type: string; readonly list: string; readonly at: string }>> = {
   clusters: { type: "cds", list: "dynamicActiveClusters", at: "cluster" },
   listeners: { type: "lds", list: "dynamicListeners", at: "activeState.listener" },

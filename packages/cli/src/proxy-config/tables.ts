@@ -107,7 +107,7 @@ function destinationOf(chain: Fields): string {
   return "Non-HTTP/Non-TCP";
 }
 
-/** The first, as istioctl shows them, and how many there are beside it. */
+/** The first value and the number of the others, as istioctl shows them. */
 function domainsOf(host: Fields): string {
   const domains = valueAt(host, "domains");
   const [first = "", ...others] = Array.isArray(domains) ? domains.map(String) : [];

@@ -54,7 +54,7 @@ export interface PageOptions {
   readonly height?: number;
 }
 
-/** For whatever a page is to show: long enough for a machine that many tests share. */
+/** Timeout for content of a page; long enough for a machine that runs many tests. */
 const withinMs = 60_000;
 
 /** Opens a window of a person of its own: no cookies, nothing kept. */

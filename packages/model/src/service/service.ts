@@ -60,22 +60,22 @@ export interface Service {
   readonly definedBy: string;
   /** Kubernetes: `Service` uid or the like; absent for others. */
   readonly resourceVersion?: string;
-  /** In the ambient mesh, of a service of another cluster than the control plane's own. */
+  /** Set in ambient meshes for services of other clusters. */
   readonly remote?: RemoteServiceTraits;
-  /** In the ambient mesh, of a gateway through which ztunnels reach the network of another cluster. It is not called by name. */
+  /** Set in ambient meshes for the gateway through which ztunnels reach another cluster's network. It is not called by name. */
   readonly hboneGateway?: RemoteGateway;
 }
 
-/** Facts of a cluster whose namespaces are no configuration, on which callers of other clusters depend. */
+/** Facts of another cluster on which callers elsewhere depend; its namespaces are not part of the configuration. */
 export interface RemoteServiceTraits {
   readonly network: string;
-  /** Absent where the cluster has no such namespace. */
+  /** Absent if the cluster has no such namespace. */
   readonly namespaceLabels?: Labels;
 }
 
 /** An east-west gateway that takes HBONE. */
 export interface RemoteGateway {
-  /** Reached through it. */
+  /** The network behind the gateway. */
   readonly network: string;
   /** IP addresses and host names. */
   readonly addresses: readonly string[];

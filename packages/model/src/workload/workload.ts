@@ -43,7 +43,7 @@ export interface Workload {
   /** `region/zone/subzone`, trailing parts may be missing. */
   readonly locality: string;
   readonly clusterId: string;
-  /** Its cluster is another one than the control plane's own. */
+  /** True for workloads of clusters other than the control plane's own. */
   readonly isRemote?: boolean;
   /** The name alone, empty when unknown. */
   readonly serviceAccount: string;

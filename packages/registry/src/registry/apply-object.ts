@@ -41,7 +41,7 @@ export function isGatewayObject({ apiVersion, kind }: KubeObject): boolean {
   return kind === "Gateway" && apiGroup(apiVersion) === "gateway.networking.k8s.io";
 }
 
-/** Of other clusters, as Gateways. */
+/** WorkloadEntries are read from other clusters only, as Gateways are. */
 export function isWorkloadEntryObject({ apiVersion, kind }: KubeObject): boolean {
   return kind === "WorkloadEntry" && apiGroup(apiVersion) === "networking.istio.io";
 }

@@ -18,9 +18,9 @@ import type { RegistrySettings } from "../settings.ts";
 
 /** Stands for a gateway that lies where no control plane can ask; only the configuration's own cluster may have such. */
 const remoteClass = "istio-remote";
-/** Ends the tunnels of ztunnels of other networks. */
+/** GatewayClass of gateways that terminate tunnels of ztunnels in other networks. */
 const eastWestClass = "istio-east-west";
-/** Where gateways take HBONE, whatever their listener names; as with istiod. */
+/** HBONE port of gateways. istiod ignores the port of the listener, too. */
 const hbonePort = 15008;
 
 /** The gateways that lead into other networks. */

@@ -74,7 +74,7 @@ export class Objects implements PodLookup {
     return this.pods.get(objectName.write({ namespace, name }));
   }
 
-  /** By the label of the system's namespace; empty without one. */
+  /** Network of the cluster by the label of its system namespace; empty without one. */
   networkOf(systemNamespace: string): string {
     return this.namespaces.get(systemNamespace)?.metadata.labels?.[networkLabel] ?? "";
   }

@@ -212,7 +212,7 @@ export class Registry {
     dirty.gateways.add(name);
   }
 
-  /** Of another cluster, also where it stands for a machine: that is connected to a control plane there. */
+  /** Applies a WorkloadEntry of another cluster, also one registered for a machine: that machine is connected to a control plane there. */
   #applyForeignEntry(key: ConfigKey, entry: Config | undefined, dirty: Dirty): void {
     if (this.#role === "other") applyWorkloadEntry({ objects: this.#objects, dirty }, objectName.write(key), entry);
   }

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { router } from "../state/browser.ts";
 
-/** A search takes this and the answer: 200 ms together are felt as at once. */
+/** Debounce of typing. Together with the answer it should stay below 200 ms, which users perceive as immediate. */
 const typingMs = 100;
 
 /** The words that are searched, put into the address when the typing pauses. */

@@ -1,6 +1,6 @@
 /**
- * Server-sent events: which parts of the mesh changed. A lost stream is opened again, with back-off. Each begins with `hello`, from which on no change is
- * missed: everything that was read before it counts as changed.
+ * Server-sent events: which parts of the mesh changed. A lost stream is opened again, with back-off. Each stream begins with `hello`. No change after
+ * it is missed; everything read before it is read again.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { ConsoleEvents } from "../../contract/index.ts";

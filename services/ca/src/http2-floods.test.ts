@@ -17,7 +17,7 @@ const { path } = certificateService.createCertificate;
 
 const refusedStream = 7;
 const asked = 1_000;
-/** Of one connection; the others of a flood are refused. */
+/** Calls of one connection that are served at a time; further ones of a flood are refused. */
 const streamsAtOnce = 8;
 
 describe("floods of HTTP/2 on 15013", () => {

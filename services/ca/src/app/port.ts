@@ -90,7 +90,7 @@ function createHandler(parts: IssuerParts, onFailure: (error: unknown) => void):
   }, onFailure);
 }
 
-/** @throws GrpcError INTERNAL, as servers of gRPC answer bytes that are no message */
+/** @throws GrpcError INTERNAL for bytes that are not a message, as gRPC servers do */
 function readRequest(bytes: Buffer): IstioCertificateRequest {
   try {
     return decode(IstioCertificateRequestSchema, bytes);

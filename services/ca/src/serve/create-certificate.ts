@@ -44,7 +44,7 @@ export interface IssuerParts {
   readonly record: (holding: Holding) => void;
   readonly metrics: CaMetrics;
   readonly log: Logger;
-  /** Of callers that are refused, by the host they come from. */
+  /** Log budgets of refused callers, by the host they come from. */
   readonly refusedLines: LineBudgets;
   readonly nowMs: () => number;
   readonly randomSerial: () => Uint8Array;
@@ -200,7 +200,7 @@ function placeOf(caller: Caller, { kubernetes }: Authenticated, instance: unknow
   return `host ${originOf(caller)}`;
 }
 
-/** A request that was handed on comes from the host that its sender names; a lie is as harmless as one about the instance. */
+/** A forwarded request counts for the host that its sender states. A false host does no more harm than a false instance. */
 function originOf(caller: Caller): string {
   const origin = caller.metadata.get("x-forwarded-for")?.at(-1)?.split(",").at(-1)?.trim() ?? "";
   return isIP(origin) === 0 ? hostOf(caller) : origin;

@@ -32,7 +32,7 @@ interface Way {
   readonly object: string;
 }
 
-/** Ways of requests to and from a service, each once, and the gateways among their ends. */
+/** Edges from and to a service, each once, and the gateways among their ends. */
 export function waysAround(
   service: Pick<TopologyService, "hostname">,
   objects: readonly MeshObject[],
@@ -46,7 +46,7 @@ export function waysAround(
   return { edges, gateways: new Set(admitted.map(({ from }) => from)) };
 }
 
-/** The other ends of ways around a service, sorted. */
+/** The other ends of a service's edges, sorted. */
 export function idsAround(
   { hostname }: Pick<TopologyService, "hostname">,
   edges: readonly GraphEdge[],
@@ -112,7 +112,7 @@ function fullName(host: string, namespace: string, domain: string): string {
 
 const inCluster = ".svc.";
 
-/** The mesh's, as the name of a service has it. */
+/** DNS domain of the mesh, from the name of a service. */
 function domainOf(hostname: string): string {
   const at = hostname.indexOf(inCluster);
   return at === -1 ? "cluster.local" : hostname.slice(at + inCluster.length);

@@ -263,7 +263,7 @@ describe("the pages of the topology", () => {
     });
     const found = await one(handlers);
     assert.deepEqual([found.nodes.length, found.edges.length, found.omitted], [200, 199, 11]);
-    // The service, its objects, and its neighbours in questions whose addresses are no longer than a request may have.
+    // The service, its objects, and its neighbours in requests whose URLs are no longer than allowed.
     assert.equal(asked.length, 2 + 4);
     assert.ok(asked.every((question) => question.length < 4_000));
   });

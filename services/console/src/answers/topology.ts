@@ -31,10 +31,10 @@ export function topologyHandlers(services: Services): TopologyHandlers {
   };
 }
 
-/** A picture of more shows nothing. */
+/** Larger graphs are unreadable. */
 const maxNodes = 200;
 
-/** Names of a question must fit into its address. */
+/** Limit of the names in one request: they must fit into its URL. */
 const namesOfQuestion = 50;
 
 /** As `/debug/service_objects` of xds-server answers it. */
@@ -69,7 +69,7 @@ async function neighbourhood(services: Services, request: ApiRequest): Promise<N
   };
 }
 
-/** Of all namespaces that have a service of such a name. @throws RequestRefused */
+/** Services of the name in all namespaces. @throws RequestRefused */
 async function namedServices(
   services: Services,
   token: string,

@@ -33,7 +33,7 @@ export class ReplicaWatch {
     return this.#replicas;
   }
 
-  /** Called with those whose state is another one and those that started anew since; gives a function that ends it. */
+  /** Called with replicas that changed state or restarted; returns a function that ends the subscription. */
   onChange(listener: (changed: readonly WatchedReplica[]) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -61,7 +61,7 @@ export class ReplicaWatch {
 
   async #stateOf(service: ServiceName, address: Address): Promise<WatchedReplica> {
     const known = { service, replica: address.name, address };
-    // The version is asked each time: a process that is replaced between two looks may be of another one.
+    // The version is read at each poll: a process replaced between two polls may be of another version.
     const [ready, { version, startedAt }] = await Promise.all([
       this.#services.at<ReadyPage>(service, address, { path: "/ready" }),
       this.#versionOf(service, address),

@@ -24,7 +24,7 @@ test("a successor reads the addresses that were given from what was published", 
   assert.deepEqual([one?.hostname, two?.hostname].sort(), ["a.example", "b.example"]);
   assert.match(one?.autoAllocatedIpv4 ?? "", /^240\.240\./);
 
-  // A later change of another service, in a group of its own, takes nothing away.
+  // A later change of another service, in a group of its own, removes nothing.
   const added = { ...value, key: { ...key, name: "f" }, spec: { ...spec, hosts: ["d.example"] } };
   const { changes } = registry.apply([{ type: "config", op: "put", key: added.key, value: added }]);
   await publisher.publish(changes);

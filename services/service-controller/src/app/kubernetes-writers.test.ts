@@ -1,4 +1,4 @@
-/** Writes of a service-controller into its cluster, as a server of HTTP sees them. */
+/** Writes of a service-controller to its cluster, as an HTTP server receives them. */
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -43,7 +43,7 @@ describe("a service-controller in a cluster", () => {
   });
   after(() => void server.close());
 
-  /** Until so many writes were seen; with none the service stops before. Gives the names of what it has problems of. */
+  /** Runs until `count` writes arrived; with 0 the service stops first. Returns the names of the sources of problems. */
   async function write(env: Readonly<Record<string, string>>, count: number): Promise<readonly (string | undefined)[]> {
     asked.length = 0;
     const stop = new AbortController();

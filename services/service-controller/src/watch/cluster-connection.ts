@@ -54,7 +54,7 @@ export const gatewayApiGateways: FollowedKind = {
   mayBeRefused: true,
 };
 
-/** Machines of another cluster, as its control planes know them. Source: istiod reads those of its revision. */
+/** WorkloadEntries of another cluster. Source: istiod reads those of its revision. */
 export function workloadEntries(revision: string): FollowedKind {
   const path = "/apis/networking.istio.io/v1/workloadentries";
   return { kind: "WorkloadEntry", path, mayBeAbsent: true, mayBeRefused: true, revision };

@@ -1,4 +1,4 @@
-/** A connection with new credentials takes over in the order of the cluster's versions, whatever is cut off meanwhile. */
+/** A connection with new credentials takes over in the order of the cluster's versions, even if it is cut off meanwhile. */
 import assert from "node:assert/strict";
 import { after, describe, it, mock } from "node:test";
 import { type KubeApi, type KubeConfig, KubeError } from "@flotilla/kube-api";
@@ -10,7 +10,7 @@ const service = (version: number) => ({
   metadata: { name: "web", namespace: "shop", resourceVersion: String(version) },
 });
 
-/** An API server as one connection sees it: a version that is read when it is set, and no answer while there is none. */
+/** An API server as one connection sees it: serves the version that is set, and does not answer while none is set. */
 class SeenCluster {
   #version: number | undefined;
   #isCutOff = false;

@@ -130,7 +130,7 @@ export class ClusterFollower implements AsyncDisposable {
     else if (this.#catchingUp === undefined)
       this.#catchingUp = setTimeout(() => {
         this.#catchingUp = undefined;
-        // One that is cut off cannot catch up, and would bring an older state back: it is offered again once it reads on.
+        // A connection that is cut off may hold an older state. It takes over only after it reads again.
         const ready = this.#next.findLast(({ isComplete, failures }) => isComplete && failures.size === 0);
         if (ready !== undefined) this.#takeOver(ready);
       }, catchUpMs);

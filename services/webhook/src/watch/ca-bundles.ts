@@ -31,7 +31,7 @@ export interface CaBundlesOptions {
   readonly service: ServiceName;
   /** Of this webhook, as configurations of an API server name it that does not reach the Service. */
   readonly url?: string | undefined;
-  /** Injection by configurations that are labelled with this revision leads here too, whatever address they name. */
+  /** Injection webhooks labelled with this revision also call this webhook, whatever address they name. */
   readonly injectedBy?: string;
   readonly rootFile: string;
   /** Resolves to true if an invalid object was rejected through the API server. */
@@ -51,7 +51,7 @@ export interface WriteAttempt {
 
 const group = "/apis/admissionregistration.k8s.io/v1";
 const collections = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] as const;
-/** Webhooks of injection are named so in all configurations, after a prefix. */
+/** Suffix of the names of injection webhooks in all configurations. */
 const injectorName = "sidecar-injector.istio.io";
 /** A write that failed is tried again after this. */
 const againMs = 5_000;

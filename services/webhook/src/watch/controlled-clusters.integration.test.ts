@@ -1,4 +1,4 @@
-/** Two real kube-apiservers: with EXTERNAL_ISTIOD injection in another cluster that names this one has the caBundle, by whatever address. */
+/** Two real kube-apiservers: with EXTERNAL_ISTIOD injection webhooks of a cluster that names this one get the caBundle, whatever address they name. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const remote: RunningApiserver | undefined = own && (await startKubeApiserver(pr
 const collection = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 100 });
 
-/** As istioctl makes it for a cluster whose control plane is elsewhere: two webhooks, one of them somebody else's. */
+/** As istioctl writes it for a cluster with a remote control plane: two webhooks, one of them not ours. */
 function configuration(name: string, revision: string): object {
   const webhook = (called: string) => ({
     name: called,

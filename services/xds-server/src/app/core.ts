@@ -117,7 +117,7 @@ export class Core {
     return this.#graph.findings().filter(({ metric }) => metric !== envoyFilterStatus);
   }
 
-  /** Outcomes of patches of EnvoyFilters in what is kept; undefined unless PILOT_ENVOY_FILTER_STATS is on. */
+  /** Outcomes of EnvoyFilter patches in the cached resources; undefined unless PILOT_ENVOY_FILTER_STATS is on. */
   patchOutcomes(): readonly Finding[] | undefined {
     const isOn = this.#graph.get(keys.feature("envoyFilterStats")) ?? defaultFeatures.envoyFilterStats;
     if (!isOn) return undefined;

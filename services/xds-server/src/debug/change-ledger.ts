@@ -1,4 +1,4 @@
-/** When each input of the mesh changed last: its place in the fleet's sequence of changes, and the time it came in; and how many changed. */
+/** The last change of each input of the mesh: its position and time of arrival; and counters of changes. */
 import { type Cause, type Change, configKeyText } from "@flotilla/model";
 
 export interface LastChange {
@@ -37,7 +37,7 @@ export class ChangeLedger {
     return this.#byInput.get(input);
   }
 
-  /** How many changes of these kinds of configuration or types of change there have been: while it is the same, none of them changed. */
+  /** Number of changes of these kinds or types so far; equal numbers mean that nothing changed between. */
   count(what: Iterable<string>): number {
     let count = 0;
     for (const one of what) count += this.#counts.get(one) ?? 0;

@@ -35,7 +35,7 @@ const tls: JsonObject = {
     typed_config: { "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext" },
   },
 };
-/** A socket of another type than that of the name. */
+/** A transport socket whose type does not fit its name. */
 const wrongSocket: JsonObject = {
   transport_socket: {
     name: "envoy.transport_sockets.tls",
@@ -43,7 +43,7 @@ const wrongSocket: JsonObject = {
   },
 };
 
-/** A mesh with one proxy that is served everything. */
+/** A mesh with one proxy that gets all resources. */
 function watched(env: Readonly<Record<string, string>>, ...filters: readonly Config[]) {
   const core = new Core({ features: parseFeatures(env) });
   const metrics = createMetrics();

@@ -1,13 +1,13 @@
-/** Effects of EnvoyFilters: istiod's `pilot_envoy_filter_status`, as of now and not as of the last push. */
+/** istiod's metric `pilot_envoy_filter_status`, computed from the current resources when it is read, not during a push. */
 import type { Finding } from "@flotilla/incremental";
 import type { Change } from "@flotilla/model";
 import type { Metrics } from "@flotilla/runtime";
 import { envoyFilterStatus, type PatchResult, patchKinds } from "../generate/select/patch-outcomes.ts";
 
 export interface EnvoyFilterSources {
-  /** The changes in force now, each key once. */
+  /** The inputs in force, one change for each key. */
   readonly inputs: () => Iterable<Change>;
-  /** Undefined where they are not recorded: the metric has no series then. */
+  /** Undefined if outcomes are not recorded; the metric has no series then. */
   readonly outcomes: () => readonly Finding[] | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Labels {
   readonly result: PatchResult;
 }
 
-/** Each kind of patch that an object has is applied or not; errors are there only where some patch has one. */
+/** `applied` is 1 or 0 for each kind of patch of an object; `error` has a series only if a patch failed. */
 function statusesOf({ inputs, outcomes }: EnvoyFilterSources): readonly (readonly [Labels, number])[] {
   const noted = outcomes();
   if (noted === undefined) return [];

@@ -56,7 +56,7 @@ const shape: ListShape<FleetRow, "namespace" | "type" | "version" | "replica" | 
 /** Open consoles ask within a few milliseconds after the same event: their questions share the rows. An event takes longer to reach them. */
 const sharedForMs = 100;
 
-/** Rows of the whole fleet, read once for questions of the same moment. @param replica the name of this one */
+/** Rows of the whole fleet, read once for concurrent requests. @param replica the name of this one */
 export function createFleetRows(
   fleet: Pick<FleetStatus, "byReplica">,
   replica: string,
@@ -93,7 +93,7 @@ export function fleetPage(rows: () => Promise<readonly FleetRow[]>): DebugPage {
 
 const knownRows = new WeakMap<ProxyStatus, FleetRow>();
 
-/** The identical object for a proxy to which nothing happened. */
+/** Returns the identical row object for an unchanged proxy. */
 function rowOf({ status, replica: placed }: PlacedProxy, own: string): FleetRow {
   const replica = placed ?? own;
   const known = knownRows.get(status);

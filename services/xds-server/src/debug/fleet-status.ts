@@ -41,7 +41,7 @@ export interface FleetStatus {
   elsewhere(proxy: string): Promise<ReplicaSummary | undefined>;
 }
 
-/** @param ownId key of this replica's reports, which are not read back: its streams are here */
+/** @param ownId key of this replica's reports; they are not read back, since its streams are in memory */
 export function createFleetStatus(
   streams: () => readonly StreamRecord[],
   store: Pick<SnapshotStore, "replicas" | "replicaParts" | "state">,

@@ -40,7 +40,7 @@ export interface TypeStatus {
 
 const current = new WeakMap<StreamRecord, ProxyStatus>();
 
-/** The identical object as long as nothing happens to the stream. */
+/** Returns the identical object while the stream is unchanged. */
 export function proxyStatus(stream: StreamRecord): ProxyStatus {
   const [types, known] = [typeStatuses(stream), current.get(stream)];
   if (known?.types === types) return known;

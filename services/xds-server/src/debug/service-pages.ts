@@ -1,6 +1,6 @@
 /**
- * `/debug/services`, `/debug/namespaces` and `/debug/service_objects`: the mesh as the console shows it, a part at a time. Each reads what is kept, so that
- * questions after each change cost no reading of the whole mesh.
+ * `/debug/services`, `/debug/namespaces` and `/debug/service_objects`: the mesh in parts, as the console shows it. They read cached tables, so that
+ * requests after each change do not read the whole mesh.
  */
 import { type Change, resolveShortName } from "@flotilla/model";
 import { type ListShape, listPage } from "@flotilla/runtime";
@@ -146,7 +146,7 @@ interface HostedRoute {
   readonly route?: readonly { readonly destination?: { readonly host?: string } }[];
 }
 
-/** Hosts that an object's requests come for and go to. */
+/** Hosts whose requests an object matches, and hosts of its destinations. */
 function hostsOf(kind: string, spec: unknown): readonly (string | undefined)[] {
   const { host, hosts = [], http = [], tcp = [], tls = [] } = (spec ?? {}) as HostedSpec;
   if (kind === "DestinationRule") return [host];

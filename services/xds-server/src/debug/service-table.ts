@@ -1,4 +1,4 @@
-/** Services with counts of their endpoints, and policies by namespace: built when they are asked for, kept until an input of theirs changes. */
+/** Services with counts of endpoints, and policies by namespace: built on request, cached until an input changes. */
 import { type Change, type Endpoint, isUnsupported } from "@flotilla/model";
 import type { ChangeLedger } from "./change-ledger.ts";
 import { servicesOf } from "./mesh-pages.ts";
@@ -13,7 +13,7 @@ export interface ServiceRow {
   readonly healthy: number;
 }
 
-/** Policies that admit or refuse requests. */
+/** Kinds of policies that admit or refuse requests. */
 export const policyKinds: ReadonlySet<string> = new Set([
   "AuthorizationPolicy",
   "PeerAuthentication",
@@ -24,7 +24,7 @@ const registryTypes: ReadonlySet<Change["type"]> = new Set(["service", "endpoint
 
 interface Kept<Value> {
   readonly value: Value;
-  /** Of changes of its inputs, when it was built. */
+  /** Number of changes of its inputs when it was built. */
   readonly count: number;
 }
 
@@ -72,7 +72,7 @@ interface EndpointCounts {
 
 const none: EndpointCounts = { endpoints: 0, healthy: 0 };
 
-/** By host and namespace, over all shards. */
+/** Counts of endpoints by host and namespace, over all shards. */
 function countEndpoints(inputs: Iterable<Change>): ReadonlyMap<string, EndpointCounts> {
   const counted = new Map<string, EndpointCounts>();
   for (const change of inputs) {

@@ -46,7 +46,7 @@ export class Refusals {
     },
     acknowledged: (stream, typeUrl) => {
       if (this.#entries.size === 0) return;
-      // The message was another one, without the rejected resources.
+      // The acknowledged message was a later one, without the rejected resources.
       const isWithheld = stream.types().get(typeUrl)?.rejection !== undefined;
       if (!isWithheld) this.#entries.delete(keyOf(stream, typeUrl));
     },

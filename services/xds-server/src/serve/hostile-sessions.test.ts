@@ -250,7 +250,7 @@ describe("a proxy that goes on for ever", () => {
     await using server = await startTestServer({ options: { log } });
     for (let at = 0; at < 200; at++) {
       using bad = new Session(server);
-      // Without a node.
+      // A first request without a node.
       await bad.send({ typeUrl: types.cluster });
       await until(() => bad.ends.length > 0, soon("the end"));
     }

@@ -1,11 +1,11 @@
 /**
- * Log lines of rejections, by proxy. A client that asks and rejects in a loop would fill the log, also one that opens a new stream each time.
+ * Log lines of rejections, by proxy. A client that requests and rejects in a loop would fill the log, also with a new stream each time.
  */
 import { shortName } from "@flotilla/proto";
 import { LineBudgets, type Logger } from "@flotilla/runtime";
 import type { Rejection } from "@flotilla/xds";
 
-/** Lines of one proxy at once; then one in each interval. */
+/** Burst of lines for one proxy; then one per interval. */
 const maxLines = 10;
 const intervalMs = 10_000;
 /** Of a client's text, in characters. */
@@ -18,7 +18,7 @@ export interface RejectionLogOptions {
   readonly onUnlogged: () => void;
 }
 
-/** One for all streams of a server. */
+/** Shared by all streams of a server. */
 export class RejectionLog {
   readonly #budgets: LineBudgets;
 

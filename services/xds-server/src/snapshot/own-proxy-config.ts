@@ -1,6 +1,6 @@
 /**
- * The parts of a proxy's own ProxyConfig (PROXY_CONFIG of its node) that its resources depend on. A proxy states it, so any value may stand
- * there: one that cannot be read counts as not written, and the others stay in force. istiod refuses the whole stream of such a proxy.
+ * The fields of a proxy's own ProxyConfig (PROXY_CONFIG in its node metadata) that its resources depend on. The proxy sends it, so it may contain
+ * any value: an unreadable field counts as not set, the others stay in force. differs: istiod refuses the whole stream of such a proxy.
  */
 import type { Proxy } from "@flotilla/model";
 import { fromJson, type GenMessage, type JsonValue, type Message } from "@flotilla/proto";
@@ -35,7 +35,7 @@ export interface ConfigProblem {
   readonly reason: string;
 }
 
-/** Undefined where the proxy was started without a ProxyConfig: then the mesh's default counts. */
+/** Undefined if the proxy was started without a ProxyConfig; the mesh's default applies then. */
 export function ownPart<Name extends keyof OwnParts>(
   proxy: Pick<ProxyAnswers, "proxyConfig">,
   name: Name,
@@ -44,7 +44,7 @@ export function ownPart<Name extends keyof OwnParts>(
   return own && { value: readPart(name, own.value).value };
 }
 
-/** The fields that cannot be read, for people. */
+/** Names of the unreadable fields, for log lines. */
 export function ownConfigProblems({ metadata }: Pick<Proxy, "metadata">): readonly ConfigProblem[] {
   const config: unknown = metadata["PROXY_CONFIG"];
   if (config === undefined || config === null) return [];
@@ -69,7 +69,7 @@ function readPart<Name extends keyof OwnParts>(name: Name, json: unknown): ReadP
     return "value" in one;
   });
   const rest = read(name, Object.fromEntries(readable));
-  // Fields that can be read by themselves and not together: one of them is written twice, in both spellings.
+  // Each field is readable by itself, but not all together: one is given in both spellings.
   if ("reason" in rest) return { value: undefined, problems: [...problems, { field: name, reason: rest.reason }] };
   return { value: rest.value, problems };
 }

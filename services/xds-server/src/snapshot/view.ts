@@ -27,7 +27,7 @@ export type ViewQuery<Arg extends QueryArg, Result> = Query<Subject, Arg, Result
 
 /**
  * Defines a memoised pure function of a view. Name it after its result; `arg` is part of the memo key.
- * A result equal to the one before (`equal`, by default one level deep) goes no further up. `provenance`: what counts as an input of its readers.
+ * An equal result (`equal`, by default one level deep) does not invalidate readers. `provenance`: which inputs count for its readers.
  */
 export function query<Result, Arg extends QueryArg = undefined>(
   name: string,

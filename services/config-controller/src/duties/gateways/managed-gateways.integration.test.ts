@@ -136,7 +136,7 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
     for (const name of ["existing-istio", "foreign-another", "canary-istio", "newer-istio"])
       assert.equal(await deployment(name), undefined, name);
 
-    // Objects of one Gateway are written one after the other: the Service that was seen need not be the last.
+    // Objects of one Gateway are written one by one, and the Service need not be the last.
     let before = -1;
     const isQuiet = async () => {
       const count = (await server.writes()).length;

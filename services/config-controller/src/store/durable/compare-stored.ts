@@ -42,7 +42,7 @@ export async function compareStored(options: CompareStoredOptions, stop: AbortSi
   await compareWhenDue(options, report, stop);
 }
 
-/** Undefined when they could not be compared. */
+/** Undefined if the comparison failed. */
 async function compare({ stored, log }: CompareStoredOptions): Promise<readonly string[] | undefined> {
   try {
     return await stored.compare();

@@ -6,9 +6,9 @@ import { away, type ObjectValues } from "./object-values.ts";
 import type { StoredObject, Transaction } from "./transaction.ts";
 
 export interface StoredReading {
-  /** Of the head. */
+  /** Revision of the head. */
   readonly revision: number;
-  /** Undefined without a head that can be read: its objects are as they were written out, one by one. */
+  /** Undefined without a readable head; then the objects written one by one are all there is. */
   readonly transaction: Transaction | undefined;
   readonly objects: readonly StoredObject[];
   /** The version of the head, or of the newest object. */
@@ -33,7 +33,7 @@ export async function readStored(values: KeyValue, head: HeadValue, stored: Obje
   for (let attempt = 1; ; attempt++) {
     const reading = await readOnce(values, head, stored);
     const { newest, transaction } = reading;
-    // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
+    // Written during this read: its head follows with the next one, or never if values were lost.
     if (newest <= (transaction?.version ?? newest) || attempt === maxReadings) return reading;
     await delay(readingMs);
   }

@@ -83,8 +83,8 @@ export class StoredState {
   }
 
   /**
-   * The held objects that a newer history does not have: missing, stored in an older version only, or with another content of the same version.
-   * Deleted ones are stored as such, so that none is missing by right.
+   * Held objects that a newer history lacks: missing, stored in an older version only, or with other content at the same version.
+   * Deleted objects are stored as deleted, so a missing one was lost.
    */
   lostTo(stored: readonly StoredObject[]): readonly Config[] {
     const found = new Map(stored.map((object) => [configKeyText(object.key), object]));
@@ -99,7 +99,7 @@ export class StoredState {
     });
   }
 
-  /** Those of which there is none here, or an older one, as the next version would write them. */
+  /** Objects that are absent or older here, as the next version would write them. */
   missing(configs: readonly Config[]): readonly Config[] {
     const resourceVersion = String(this.#version + 1);
     return configs.flatMap((config) => {

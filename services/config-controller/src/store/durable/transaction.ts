@@ -22,7 +22,7 @@ export interface Transaction {
   readonly version: number;
   /** Identifies the transaction that was stored, should the answer be lost. */
   readonly id: string;
-  /** The transaction that it replaced at the head: another one than a replica knows is of another history. */
+  /** Id of the transaction that this one replaced at the head; a replica with another predecessor has another history (decision 0370). */
   readonly after?: string;
   readonly timeMs: number;
   /** Account that asked for it, as `namespace/name`. */
@@ -47,7 +47,7 @@ export interface StoredObject {
   readonly closed?: Sealed;
 }
 
-/** The objects of a transaction, each as it rests. */
+/** The objects of a transaction in stored form. */
 export function objectsOf({ version, puts, deletes, closed }: Transaction): readonly StoredObject[] {
   return [
     ...puts.map((config) => ({ version, key: config.key, config })),

@@ -12,7 +12,7 @@ export interface Changed<Resource> {
   /** Undefined where the resource is removed. */
   readonly message: Resource | undefined;
   readonly findings: readonly Finding[];
-  /** Changes that took effect, and those that could not be used. */
+  /** Patches that took effect, and those that could not be applied. */
   readonly outcomes: readonly Finding[];
 }
 

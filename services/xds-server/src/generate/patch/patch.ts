@@ -61,7 +61,7 @@ export interface PatchProblem {
   readonly reason: string;
 }
 
-/** Called for each patch that took effect on a resource, and with the reason for each that could not be used on it. */
+/** Called for each patch that took effect on a resource, and, with a reason, for each that could not be applied to it. */
 export type NoteOutcome = (patch: Patch, problem?: string) => void;
 
 /** Those that apply to one kind of thing, in order. */

@@ -61,8 +61,8 @@ function local(inlineString: string): KeySource {
 }
 
 /**
- * Keys that nothing was ever signed by: without any Envoy refuses the filter, with these it refuses the tokens. The bits of the modulus are
- * hashes of a text (its test makes them again), so that its factors were chosen by no one.
+ * Placeholder for keys that could not be fetched. Without keys Envoy rejects the filter; with this one it rejects the tokens. The modulus is made
+ * of hashes of a text (its test derives it again), so no private key for it is known.
  */
 const modulus = [
   "7fFOc6bGgCa5JU2hNpMB5QbZcdlYHJ6vFSHaBfUsgmTpWDTfV-4sZHQhpya0sVp5l1XVVv_4JY2OLP7cHXdK3CbKhnlTkxLL9e21DIF-Hjq-V1cWrWR5ZlRV",

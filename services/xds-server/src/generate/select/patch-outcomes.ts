@@ -1,6 +1,6 @@
 /**
- * Outcomes of patches on the resources that they are for: `pilot_envoy_filter_status`. An outcome goes with the result of the patching and is
- * reported as findings are, so that it is in force as long as the patched resource is, whoever shares that.
+ * Outcomes of EnvoyFilter patches, for the metric `pilot_envoy_filter_status`. An outcome is stored with the patched resource and reported like a
+ * finding. It exists as long as the cached resource, however many proxies share that (decision 0360).
  */
 import type { Finding } from "@flotilla/incremental";
 import { ApplyTo, type Patch } from "../patch/patch.ts";
@@ -20,7 +20,7 @@ const kindsByName = {
   VIRTUAL_HOST: "vhost",
 } as const satisfies Partial<Record<keyof typeof ApplyTo, string>>;
 
-/** By the name of `applyTo` in objects. */
+/** Label values of the metric by `applyTo` in objects. */
 export const patchKinds: ReadonlyMap<string, string> = new Map(Object.entries(kindsByName));
 
 const kinds: ReadonlyMap<ApplyTo, string> = new Map(
@@ -31,7 +31,7 @@ export type PatchResult = "applied" | "error";
 
 const noOutcomes: readonly Finding[] = [];
 
-/** Of one resource; each patch counts once. */
+/** Outcomes on one resource; each patch counts once. */
 export class Outcomes {
   #findings: Map<string, Finding> | undefined;
 
@@ -42,7 +42,7 @@ export class Outcomes {
     this.#keep({ metric: envoyFilterStatus, object: patch.object, message: `${kind} ${result}` });
   };
 
-  /** Takes over those of a part. */
+  /** Adds the outcomes of a part of the resource. */
   add(outcomes: readonly Finding[]): void {
     for (const finding of outcomes) this.#keep(finding);
   }

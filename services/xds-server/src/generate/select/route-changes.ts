@@ -83,7 +83,7 @@ export class RouteChanges implements ContainerChanges {
   }
 }
 
-/** A part after the changes: nothing where it was removed. */
+/** A part after the changes; empty if it was removed. */
 interface ChangedPart {
   readonly part: Encoded | undefined;
   readonly outcomes: readonly Finding[];

@@ -29,7 +29,7 @@ const servicesByAddress = query<NamesByKey<ServiceText>>(
   sameNames,
 );
 
-/** The uids of a slice's workloads, by the service that they belong to: one that comes or goes costs its slice. */
+/** Uids of a slice's workloads by service: a workload that comes or goes recomputes its slice only. */
 const membersIn = query<NamesByKey, SliceText>(
   "members-of-services-in-slice",
   (view, slice) => {

@@ -25,7 +25,7 @@ const hboneGateway = query<HboneGateway | undefined, TextOf<typeof gatewayName>>
   sameJson,
 );
 
-/** Of the own cluster's Gateways those into other networks, oldest first; then those of other clusters. */
+/** Gateways into other networks: the own cluster's, oldest first, then those of other clusters. */
 const hboneGateways = query<readonly HboneGateway[]>("hbone-gateways", (view) => {
   const own = view.read(meshNetwork);
   const configured = view
@@ -41,7 +41,7 @@ function gatewaysOfOtherClusters(view: View): readonly HboneGateway[] {
   return names.flatMap((name) => view.read(remoteGateways, serviceText.write(name)));
 }
 
-/** Of a name, under which several clusters may have one. */
+/** Gateways of one name, which several clusters may have. */
 const remoteGateways = query<readonly HboneGateway[], ServiceText>(
   "remote-hbone-gateways",
   (view, text) =>

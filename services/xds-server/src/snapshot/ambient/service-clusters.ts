@@ -1,6 +1,6 @@
 /**
- * Services of several clusters as ztunnels call them: the own cluster's, and the parts of other clusters that are global there, which means
- * visible to callers of other networks. Source: scenario ambient/clusters.
+ * Services of several clusters as ztunnels call them: the own cluster's, and the parts of other clusters that are global there (visible to
+ * callers in other networks; decision 0400). Source: scenario ambient/clusters.
  */
 import { isGlobalService, type ScopeRule } from "@flotilla/ambient";
 import type { Service } from "@flotilla/model";
@@ -20,14 +20,14 @@ const scopeRules = query<readonly ScopeRule[]>(
   sameJson,
 );
 
-/** By the labels that it and its namespace have in its cluster. ServiceEntries are of one network each. */
+/** True by the labels of the service and its namespace in its own cluster. A ServiceEntry belongs to one network and is never global. */
 function isGlobalPart(view: View, { registry, labels, namespace, remote }: Service): boolean {
   if (registry !== "Kubernetes" || !view.feature("ambientMultiNetwork")) return false;
   const home = remote === undefined ? view.config("Namespace", "", namespace)?.labels : remote.namespaceLabels;
   return isGlobalService(view.read(scopeRules), labels, home);
 }
 
-/** The parts that callers of the own cluster may call, the own one first, by cluster. */
+/** Parts that callers of the own cluster may call, by cluster, the own one first. */
 function callableParts(view: View, name: ServiceName): readonly (readonly [cluster: string, part: Service])[] {
   const all = [...view.serviceShards(name)]
     .filter(([, { registry }]) => registry === "Kubernetes")
@@ -40,7 +40,7 @@ function callableParts(view: View, name: ServiceName): readonly (readonly [clust
 
 export interface ClusterService {
   readonly service: Service;
-  /** Of the addresses of other clusters, by cluster. */
+  /** Networks of the addresses in other clusters, by cluster. */
   readonly remoteNetworks: Readonly<Record<string, string>>;
 }
 

@@ -48,7 +48,7 @@ function served(view: View, text: ServiceText): Service | undefined {
   return service;
 }
 
-/** The way into another cluster's network, which is not called by name. */
+/** A gateway into another cluster's network; it is not called by name. */
 function isGateway({ definedBy }: Service): boolean {
   return definedBy.startsWith("Gateway/");
 }

@@ -49,8 +49,8 @@ const workloadOfMesh = query<WorkloadFacts | undefined, string>(
 );
 
 /**
- * By uid. Without gateways between networks those of the own cluster alone, as with istiod; with them a workload stands for all of a service
- * in another network.
+ * Workloads by uid. Without gateways between networks only those of the own cluster are sent, as by istiod. With gateways, one workload stands
+ * for all workloads of a service in another network.
  */
 export const ambientWorkload = query<WorkloadFacts | undefined, string>("ambient-workload", (view, uid) => {
   if (!view.feature("ambientMultiNetwork"))

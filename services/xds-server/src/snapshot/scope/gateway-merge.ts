@@ -125,10 +125,10 @@ function listenerKey(port: number, bind: string, transport: GatewayServer["trans
 }
 
 /**
- * Hosts become the matches of filter chains, which Envoy refuses twice on one listener. A host may stand in one server twice.
+ * Hosts become matches of filter chains, and Envoy rejects a listener that has one match twice. A host may occur twice in one server.
  *
- * differs: istiod compares hosts of HTTPS servers with the namespaces that they are limited to, which no filter chain has: Envoy refuses the
- * whole listener then.
+ * differs: istiod compares hosts of HTTPS servers together with their namespace limits. Filter chains have no such limit, so Envoy rejects
+ * istiod's whole listener.
  */
 function hostConflict({ tlsBinds }: PortUnderWay, { server, hosts: texts }: GatewayServer): string | undefined {
   if (server.tls === undefined) return undefined;

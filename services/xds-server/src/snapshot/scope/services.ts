@@ -16,7 +16,7 @@ export const servicesOfName = query<readonly Service[], ServiceText>("services-o
   return [...merged(kubernetes, mergeClusters), ...merged(consul, mergeDatacenters), ...others];
 });
 
-/** Every service, oldest first. Resources are made of those that they read by name. */
+/** Every service, oldest first. A catalogue: resources depend on the services that they read by name. */
 export const allServices = query<readonly Service[]>(
   "all-services",
   (view) =>
@@ -135,7 +135,7 @@ function isAlias({ resolution }: Service): boolean {
   return resolution === "alias";
 }
 
-/** Reads each by its name: it is a part of what has it. */
+/** Reads each service by name, which makes it an input of the reader. */
 const aliasesOfHost = query<readonly string[], string>("aliases-of-host", (view, hostname) => {
   const found = view.read(aliases).get(hostname) ?? [];
   return found.flatMap((service) =>

@@ -80,7 +80,7 @@ function oneOf(title: string, services: ViewQuery<ScopeName, readonly Service[]>
   const ofHost = query<Service | undefined, TextOf<typeof scopedHost>>(`${title}-of-host`, (view, text) => {
     const { scope, hostname } = scopedHost.read(text);
     const found = view.read(byHost, scope).get(hostname);
-    // The one that is taken from all services in scope is read by its name: resources are made of it, and of no other.
+    // The service selected from all services in scope is read by name, so that resources have it alone as input.
     if (found !== undefined) view.read(servicesOfName, serviceText.write(found));
     return found;
   });

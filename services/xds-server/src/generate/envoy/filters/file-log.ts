@@ -41,7 +41,7 @@ function logOf(json: JsonObject): Log {
   return { name: "envoy.access_loggers.file", config: pack(FileAccessLogSchema, fromJson(FileAccessLogSchema, json)) };
 }
 
-/** Undefined for what is no JSON object, or nested too deep for a message (100 levels of those). */
+/** Undefined for text that is not a JSON object, or is nested deeper than a protobuf message may be (100 levels). */
 function jsonFormatOf(text: string): JsonObject | undefined {
   try {
     const format: unknown = JSON.parse(text);

@@ -49,7 +49,10 @@ test("without rules there is no filter", () => {
   assert.equal(jwtFilter(), undefined);
 });
 
-/** 2,048 bits that no one chose, the first and the last one set: of the first text whose number is no prime and has no factor below 65,537. */
+/**
+ * A modulus of 2,048 bits from hashes of a text, with its first and last bit set. The text is the first in sequence whose number is composite
+ * and has no factor below 65,537.
+ */
 function modulusWithoutOwner(): string {
   const hashes = Array.from({ length: 8 }, (_, at) =>
     createHash("sha256").update(`flotilla: a modulus without an owner 12 ${at}`).digest(),

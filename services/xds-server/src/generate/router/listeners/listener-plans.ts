@@ -12,7 +12,7 @@ import { listenerTraits } from "../../select/listener-traits.ts";
 import { protocolOf, type RouterChain, type RouterHttpChain, type RouterListenerPlan, serverNames } from "./plan.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
-/** No server name is this one: a chain without any takes all. */
+/** Stands for a chain without server names, which matches all; no host has this name. */
 const anyName = "";
 
 /** By name; those without any filter chain are left out. */

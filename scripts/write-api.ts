@@ -102,7 +102,7 @@ function codeRow([request, what]: readonly [string, string]): readonly string[] 
 
 function proxyPageRow({ path, help, scope, isUnsafe }: ReturnType<typeof proxyPages>[number]): readonly string[] {
   const unsafe = isUnsafe === true ? " (with UNSAFE_ENABLE_ADMIN_ENDPOINTS)" : "";
-  const callers = scope === "mesh" ? "who may see the mesh" : "of a namespace, what is of it";
+  const callers = scope === "mesh" ? "access to the whole mesh" : "access to a namespace, for its part";
   return [`\`${path}\``, `${help}${unsafe}`, callers];
 }
 

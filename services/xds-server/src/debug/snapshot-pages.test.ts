@@ -27,7 +27,7 @@ async function ask(path: string): Promise<unknown> {
   return JSON.parse(JSON.stringify(reply.json));
 }
 
-test("pushcontext has the policies and the gateways of networks, names apart", async () => {
+test("pushcontext has the policies and the gateways of networks, those with host names apart", async () => {
   assert.deepEqual(await ask("pushcontext"), {
     AuthorizationPolicies: {
       namespace_to_policies: {

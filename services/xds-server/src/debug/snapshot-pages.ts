@@ -47,7 +47,7 @@ export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[
     },
     {
       path: "pushcontext",
-      help: "AuthorizationPolicies and the gateways of networks, those that are names apart",
+      help: "AuthorizationPolicies and the gateways of networks; gateways with a host name are listed apart",
       scope: "mesh",
       answer: ({ viewer }) => {
         const policies = policiesByNamespace(inputs(), "AuthorizationPolicy", viewer);

@@ -1,4 +1,4 @@
-/** When a process compares what it holds with what the bus has. */
+/** The schedule on which a process compares its state with the bus. */
 import { Wakeup } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 
@@ -10,12 +10,12 @@ export interface ComparisonSchedule {
   readonly atStart?: boolean;
 }
 
-/** Servers that have just come back may not answer yet. */
+/** Delay before a failed comparison is retried: servers that have just restarted may not answer yet. */
 const againMs = 1_000;
 
 /**
- * Compares whenever the servers of the bus come back, as they may have less than they acknowledged, and from time to time, until `stop` fires.
- * @param compare resolves to false where it failed, and is called again soon
+ * Compares at intervals and after each reconnect to the bus, as its servers may have lost acknowledged writes, until `stop` fires.
+ * @param compare resolves to false if it failed; it is retried soon then
  */
 export async function compareWhenDue(
   { bus, everyMs, atStart = false }: ComparisonSchedule,

@@ -180,7 +180,7 @@ export async function* followNamedClusters(
   for await (const secrets of lists) yield remoteClusters(secrets, rules);
 }
 
-/** The cluster whose Secrets name others, where that is another than the own one. @throws KubeError KUBE_CONFIG */
+/** The cluster whose Secrets name the others, if it is not the own one. @throws KubeError KUBE_CONFIG */
 export async function clusterOfSecrets(
   settings: RemoteClusterSettings & ApiServerSettings,
 ): Promise<KubeConfig | undefined> {

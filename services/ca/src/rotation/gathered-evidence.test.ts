@@ -73,7 +73,7 @@ describe("certificates are on record", () => {
   });
 });
 
-/** Compares with these results, one a look; gives the lines of log. */
+/** Compares with these results, one at a time; returns the log lines. */
 async function compared(results: readonly (number | Error)[]) {
   let looks = 0;
   const lines: string[] = [];
@@ -110,6 +110,6 @@ test("a comparison that failed is made again soon", async () => {
   assert.match(lines[1] ?? "", /"missing":2/);
 });
 
-test("nothing is said where nothing is missing", async () => {
+test("nothing is logged if no record is missing", async () => {
   assert.deepEqual(await compared([0]), []);
 });

@@ -122,8 +122,8 @@ export interface EvidenceComparison extends Pick<ComparisonSchedule, "bus"> {
 const compareEveryMs = 60_000;
 
 /**
- * Writes again what the bus has lost, until `stop` fires. Compares at the beginning, too: certificates that were issued before this process ran may
- * not be stored.
+ * Writes records that the bus has lost again, until `stop` fires. Compares at the start, too: records of certificates that were issued before
+ * this process ran may not be stored.
  */
 export function compareEvidence({ bus, values, evidence, log }: EvidenceComparison, stop: AbortSignal): Promise<void> {
   const compare = async (): Promise<boolean> => {

@@ -121,7 +121,7 @@ export function firstLine(socket: ReturnType<typeof connect>): Promise<string> {
   });
 }
 
-/** Undefined for a page of the proxy's own. */
+/** Undefined for a response of the proxy itself. */
 export function parseReply(body: string): EchoReply | undefined {
   try {
     return JSON.parse(body) as EchoReply;

@@ -28,7 +28,7 @@ export async function readOnce(values: KeyValue, head: HeadValue, stored: Object
   return { revision: last?.revision ?? 0, transaction, objects, newest };
 }
 
-/** The head with the objects that it belongs to. @throws StoreError STORE_AWAY */
+/** The head with its objects. @throws StoreError STORE_AWAY */
 export async function readStored(values: KeyValue, head: HeadValue, stored: ObjectValues): Promise<StoredReading> {
   for (let attempt = 1; ; attempt++) {
     const reading = await readOnce(values, head, stored);

@@ -1,4 +1,4 @@
-/** Holds the answers to one request, asked once for each number that may stand for chance, against the evaluated way of it. */
+/** Compares the answers to one request, sent once for each value of Envoy's random number, with the evaluator's prediction. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { until } from "@flotilla/runtime";
@@ -9,7 +9,7 @@ import { idHeader, type RecordingBackend } from "./recording-backend.ts";
 
 interface Copies {
   readonly cluster: string;
-  /** Of the requests, in percent. */
+  /** Percentage of the requests that are mirrored. */
   readonly share: number;
 }
 
@@ -18,7 +18,7 @@ function serviceOf(cluster: string): string {
   return /\|([^|.]+)[^|]*$/.exec(cluster)?.[1] ?? cluster;
 }
 
-/** Copies that the evaluated route sends. */
+/** Copies that the evaluator predicts. */
 function copiesOf({ hops }: Trace): readonly Copies[] {
   return hops.flatMap(({ facts }) =>
     facts.flatMap((fact) => {
@@ -30,20 +30,20 @@ function copiesOf({ hops }: Trace): readonly Copies[] {
 
 export interface AskedSplit {
   readonly trace: Trace;
-  /** Of the weights. */
+  /** Sum of the weights. */
   readonly sum: number;
   readonly base: number;
   readonly backends: readonly RecordingBackend[];
-  /** For messages. */
+  /** Names the request in messages. */
   readonly what: string;
-  /** A request with these headers beside its own. */
+  /** Sends the request with additional headers. */
   readonly ask: (headers: Readonly<Record<string, string>>) => Promise<Answer>;
 }
 
 /** A request that was answered. */
 export interface Answered {
   readonly id: string;
-  /** The back end. */
+  /** Name of the back end that answered. */
   readonly by: string;
 }
 
@@ -73,7 +73,7 @@ export async function expectSplit(asked: AskedSplit): Promise<readonly Answered[
   return answered;
 }
 
-/** Once all of them have had time to arrive. Gives how many there are. */
+/** Checks copies once all of them have had time to arrive; returns their number. */
 export function expectNoMoreCopies(
   trace: Trace,
   answered: readonly Answered[],
@@ -105,7 +105,7 @@ function expectRequest(
   );
 }
 
-/** Their paths: the back end that answered has the request itself, too. */
+/** Paths of the copies; the back end that answered also recorded the request itself. */
 function copiesAmong(backend: RecordingBackend, { id, by }: Answered): readonly string[] {
   const reached = backend.pathsOf(id);
   return backend.name === by ? reached.slice(1) : reached;

@@ -1,4 +1,4 @@
-/** Each batch of rounds as one ingress gateway: the Gateways of a round have addresses of their own, and its VirtualServices are bound to them. */
+/** Runs a batch of rounds as one ingress gateway: the Gateways of a round have their own addresses, and its VirtualServices are bound to them. */
 import { request } from "node:https";
 import type { KubeObject } from "@flotilla/model";
 import { checksum } from "@flotilla/model";
@@ -15,9 +15,9 @@ import { type RecordingBackend, startRecordingBackend } from "./recording-backen
 import { destinations } from "./rounds.ts";
 
 export interface GatewayBatch {
-  /** The evaluated way of the same call. */
+  /** The evaluator's trace of the same call. */
   trace(round: number, asked: GatewayRequest): Trace;
-  /** Undefined where nothing takes the connection. */
+  /** Undefined if no listener accepts the connection. */
   call(round: number, asked: GatewayRequest, headers?: Readonly<Record<string, string>>): Promise<Answer | undefined>;
 }
 
@@ -54,7 +54,7 @@ export class GatewayLab implements AsyncDisposable {
     return new GatewayLab({ owned: owned.move(), envoy, backends, ports, certificate });
   }
 
-  /** Served when it resolves. */
+  /** Resolves when Envoy serves the rounds. */
   async serve(rounds: readonly GatewayRound[]): Promise<GatewayBatch> {
     this.envoy.nextBatch();
     for (const backend of this.backends) backend.forget();
@@ -132,7 +132,7 @@ export class GatewayLab implements AsyncDisposable {
   }
 }
 
-/** As xds-server sends what a Gateway names; who gets it is tested elsewhere. */
+/** The Secret of a Gateway as xds-server sends it; access to Secrets is tested elsewhere. */
 function secretOf({ certificatePem, keyPem }: KeyPair): Resource {
   const name = `kubernetes://${credential}`;
   const source = (text: string) => ({ specifier: { case: "inlineBytes", value: Buffer.from(text) } }) as const;
@@ -144,7 +144,7 @@ function secretOf({ certificatePem, keyPem }: KeyPair): Resource {
   return { name, typeUrl: typeUrl.secret, bytes, version: checksum(Buffer.from(bytes).toString("latin1")) };
 }
 
-/** By TLS, with the host as server name, on a connection of its own. */
+/** Sends a request over TLS with the host as server name, on a new connection. */
 function tlsCall(
   port: number,
   path: string,
@@ -169,7 +169,7 @@ function tlsCall(
   return promise;
 }
 
-/** Refused, or ended in the handshake as no chain takes it: that is the answer. */
+/** A refused connection, or one reset in the handshake as no filter chain matches, is an expected result. */
 function undefinedWithoutConnection(error: NodeJS.ErrnoException): undefined {
   if (error.code === "ECONNREFUSED" || error.code === "ECONNRESET") return undefined;
   throw error;

@@ -1,20 +1,20 @@
-/** Random Gateways and VirtualServices that are bound to them, and who asks for what: few hosts, so that they meet. */
+/** Random Gateways, VirtualServices bound to them, and requests; from few hosts, so that they overlap. */
 import { fc } from "@flotilla/testkit";
 import { type SplitRequest, splitRequest, splitRoutes, sums } from "./split-rounds.ts";
 
-/** Of the listeners that a round may have. */
+/** Names of the listeners that a round may have. */
 export type PortName = "one" | "two" | "secure";
 
 export interface RandomServer {
   readonly port: PortName;
   readonly hosts: readonly string[];
-  /** Plain requests are sent to HTTPS. */
+  /** Plain requests are redirected to HTTPS. */
   readonly redirects: boolean;
 }
 
 export interface RandomVirtualService {
   readonly hosts: readonly string[];
-  /** Places of Gateways of the round; one that is not there, and `mesh`. */
+  /** Indexes of Gateways of the round, `other` for one that does not exist, or `mesh`. */
   readonly gateways: readonly (number | "other" | "mesh")[];
   readonly http: readonly object[];
 }
@@ -25,9 +25,9 @@ export interface GatewayRequest extends SplitRequest {
 }
 
 export interface GatewayRound {
-  /** Of the weights of every route. */
+  /** Sum of the weights of every route. */
   readonly sum: number;
-  /** The servers of each. */
+  /** Servers of each Gateway. */
   readonly gateways: readonly (readonly RandomServer[])[];
   readonly services: readonly RandomVirtualService[];
   readonly requests: readonly GatewayRequest[];
@@ -84,5 +84,5 @@ export const gatewayRound: fc.Arbitrary<GatewayRound> = sums
       requests: fc.array(request, { minLength: 4, maxLength: 4 }),
     }),
   )
-  // As objects read from YAML: with the usual prototype.
+  // Gives objects the usual prototype, as those read from YAML have it.
   .map((value) => JSON.parse(JSON.stringify(value)) as GatewayRound);

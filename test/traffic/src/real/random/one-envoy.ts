@@ -23,7 +23,7 @@ export const namespace = "shop";
 
 const types = [typeUrl.endpoint, typeUrl.cluster, typeUrl.route, typeUrl.listener] as const;
 
-/** Of the log of an Envoy that does not do what it was sent. */
+/** Number of log lines shown of an Envoy that does not apply its configuration. */
 const shownLines = 5;
 
 /** By type. */
@@ -37,9 +37,9 @@ export interface BatchOptions {
 }
 
 export interface Workload {
-  /** Its label of this name. */
+  /** Value of its label `app`. */
   readonly app: string;
-  /** Those whose listeners are served; `*` for all. */
+  /** Addresses whose listeners are served; `*` for all. */
   readonly addresses: readonly string[];
   /** A sidecar when absent. */
   readonly type?: "sidecar" | "router";

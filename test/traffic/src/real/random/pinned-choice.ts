@@ -1,12 +1,12 @@
-/** Takes chance out of weighted clusters: a header of the request stands for Envoy's random number. */
+/** Makes weighted clusters deterministic: a request header replaces Envoy's random number (decision 0410). */
 import { decode, encode } from "@flotilla/proto";
 import { type RouteConfiguration, RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import type { Resource } from "@flotilla/xds";
 
-/** A whole number; the cluster is that at this place, modulo the sum of the weights. */
+/** Header with a whole number; modulo the sum of the weights it selects the cluster. */
 export const choiceHeader = "x-choice";
 
-/** The route configuration with the header in each of its splits; as it is where it has none. */
+/** Sets the header in every split of a route configuration; returns it unchanged if there is none. */
 export function withPinnedChoice(resource: Resource): Resource {
   const configuration = decode(RouteConfigurationSchema, resource.bytes);
   if (!pin(configuration)) return resource;

@@ -1,4 +1,4 @@
-/** An HTTP back end that reports itself as an echo server does, and keeps which requests reached it: copies are answered to nobody. */
+/** An HTTP back end that reports itself as an echo server does, and records the requests that reached it: the answers to copies are not sent to the client. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

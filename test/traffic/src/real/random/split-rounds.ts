@@ -1,14 +1,14 @@
-/** Random routes that split requests by weight, rewrite them and send copies: few values, so that they meet. */
+/** Random routes that split requests by weight, rewrite and mirror them; from few values, so that they overlap. */
 import { fc } from "@flotilla/testkit";
 import { destinations } from "./rounds.ts";
 
 export interface SplitRequest {
   readonly path: string;
-  /** The first number that stands for chance. */
+  /** The first value of Envoy's random number. */
   readonly base: number;
 }
 
-/** A service whose routes have weights of one sum. */
+/** A service whose routes all have the same sum of weights. */
 export interface SplitRound {
   readonly sum: number;
   readonly routes: readonly object[];
@@ -18,7 +18,7 @@ export interface SplitRound {
 const host = fc.constantFrom(...destinations);
 const optional = { requiredKeys: [] };
 
-/** Up to three destinations, each once, whose weights have the sum; those of no weight are among them. */
+/** Up to three different destinations whose weights have the sum; some may have weight 0. */
 function weighted(sum: number): fc.Arbitrary<readonly object[]> {
   const cuts = fc.array(fc.nat({ max: sum }), { maxLength: destinations.length - 1 });
   const stamps = fc.array(fc.boolean(), { minLength: destinations.length, maxLength: destinations.length });
@@ -37,7 +37,7 @@ function weighted(sum: number): fc.Arbitrary<readonly object[]> {
 }
 
 const share = fc.constantFrom(0, 50, 100).map((value) => ({ value }));
-/** Both ways in which a VirtualService names copies; it may have one of them. */
+/** The two fields of a VirtualService that mirror requests; a route may have one of them. */
 const copies = fc.oneof(
   { weight: 2, arbitrary: fc.constant({}) },
   {
@@ -95,5 +95,5 @@ export const splitRound: fc.Arbitrary<SplitRound> = sums
       requests: fc.array(splitRequest, { minLength: 2, maxLength: 2 }),
     }),
   )
-  // As objects read from YAML: with the usual prototype.
+  // Gives objects the usual prototype, as those read from YAML have it.
   .map((value) => JSON.parse(JSON.stringify(value)) as SplitRound);

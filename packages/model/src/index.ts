@@ -130,6 +130,7 @@ export {
 } from "./names/credential-name.ts";
 export { checksum, fnv1a } from "./names/fnv1a.ts";
 export {
+  clusterDomainOf,
   compareSpecificity,
   type Hostname,
   hostCovers,

@@ -42,6 +42,14 @@ export function resolveShortName(host: Hostname, namespace: string, domain: stri
   return [host, namespace, domain === "" ? "" : `svc.${domain}`].filter((part) => part !== "").join(".");
 }
 
+const inCluster = ".svc.";
+
+/** The DNS suffix in the host name of a Service of Kubernetes; empty for other hosts. */
+export function clusterDomainOf(host: Hostname): string {
+  const at = host.indexOf(inCluster);
+  return at === -1 ? "" : host.slice(at + inCluster.length);
+}
+
 /** The host name of a Service, `NAME.NAMESPACE.svc.DOMAIN`. */
 export function serviceHostname(name: string, namespace: string, domain: string): string {
   return `${name}.${namespace}.svc.${domain}`;

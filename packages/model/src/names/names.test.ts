@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import {
   addressNumber,
   addressText,
+  clusterDomainOf,
   clusterName,
   compareSpecificity,
   hostCovers,
@@ -57,6 +58,11 @@ describe("host names", () => {
     assert.equal(resolveShortName("reviews", "shop", "cluster.local"), "reviews.shop.svc.cluster.local");
     assert.equal(resolveShortName("reviews.shop", "x", "cluster.local"), "reviews.shop");
     assert.equal(resolveShortName("*", "shop", "cluster.local"), "*");
+  });
+
+  it("of Services have the domain of their cluster, others none", () => {
+    assert.equal(clusterDomainOf("reviews.shop.svc.cluster.local"), "cluster.local");
+    assert.equal(clusterDomainOf("web.example.com"), "");
   });
 });
 

@@ -3,6 +3,7 @@
  * gateways that admit it, accounts that may call it. Pure.
  */
 import type { GraphEdge, GraphNode, Neighbourhood, TopologyService } from "@flotilla/console/contract";
+import { clusterDomainOf, resolveShortName } from "@flotilla/model";
 
 /** As `/debug/configz` has it. */
 export interface MeshObject {
@@ -76,8 +77,8 @@ function waysOf(object: MeshObject, domain: string): readonly Way[] {
   return [...http, ...tcp, ...tls].flatMap(({ route = [] }) =>
     route.flatMap(({ destination, weight }) =>
       hosts.flatMap((host): readonly Way[] => {
-        const to = fullName(destination?.host ?? "", namespace, domain);
-        const way = { from: fullName(host, namespace, domain), to, object: name };
+        const to = resolveShortName(destination?.host ?? "", namespace, domain);
+        const way = { from: resolveShortName(host, namespace, domain), to, object: name };
         return to === "" ? [] : [weight === undefined ? way : { ...way, weight }];
       }),
     ),
@@ -105,17 +106,9 @@ function gatewayWays(
     });
 }
 
-/** Names without a dot are of the object's own namespace. */
-function fullName(host: string, namespace: string, domain: string): string {
-  return host === "" || host.includes(".") || host.includes("*") ? host : `${host}.${namespace}.svc.${domain}`;
-}
-
-const inCluster = ".svc.";
-
 /** DNS domain of the mesh, from the name of a service. */
 function domainOf(hostname: string): string {
-  const at = hostname.indexOf(inCluster);
-  return at === -1 ? "cluster.local" : hostname.slice(at + inCluster.length);
+  return clusterDomainOf(hostname) || "cluster.local";
 }
 
 function nameOf({ kind, metadata: { name, namespace = "" } }: MeshObject): string {
@@ -172,7 +165,7 @@ function summaryOf(service: TopologyService, object: MeshObject): string | undef
     case "RequestAuthentication":
       return `tokens of requests, ${whom}`;
     case "DestinationRule":
-      return fullName(host, object.metadata.namespace ?? "", domainOf(service.hostname)) === service.hostname
+      return resolveShortName(host, object.metadata.namespace ?? "", domainOf(service.hostname)) === service.hostname
         ? "how the service is called"
         : undefined;
     default:

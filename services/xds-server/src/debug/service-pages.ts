@@ -2,7 +2,7 @@
  * `/debug/services`, `/debug/namespaces` and `/debug/service_objects`: the mesh in parts, as the console shows it. They read cached tables, so that
  * requests after each change do not read the whole mesh.
  */
-import { type Change, resolveShortName } from "@flotilla/model";
+import { type Change, clusterDomainOf, resolveShortName } from "@flotilla/model";
 import { type ListShape, listPage } from "@flotilla/runtime";
 import type { Core } from "../app/core.ts";
 import type { FleetRow } from "./fleet-page.ts";
@@ -120,11 +120,8 @@ interface NamedService {
   readonly near: ReadonlySet<string>;
 }
 
-const inCluster = ".svc.";
-
 function* aroundService(inputs: Iterable<Change>, viewer: Viewer, { hostname, near }: NamedService): Iterable<Change> {
-  const at = hostname.indexOf(inCluster);
-  const domain = at === -1 ? "" : hostname.slice(at + inCluster.length);
+  const domain = clusterDomainOf(hostname);
   for (const change of inputs) {
     if (change.type !== "config" || change.op !== "put" || !maySee(viewer, change.key.namespace)) continue;
     const { kind, namespace } = change.key;

@@ -4,7 +4,8 @@
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { everythingOverHttp1, everythingOverHttp2 } from "./endless-attacks.ts";
-import { type FloodResult, type FloodTarget, http2Floods, pipelinedRequests, sendFlood } from "./http2-flood.ts";
+import { http2Floods, pipelinedRequests } from "./http2-floods.ts";
+import { type FloodResult, type FloodTarget, sendFlood } from "./send-flood.ts";
 import { beginHandshakes, type HandshakeCount, renegotiate } from "./tls-attacks.ts";
 
 export interface AttackRequest {

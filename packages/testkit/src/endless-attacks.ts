@@ -1,7 +1,8 @@
 /** Attacks that go on until they are ended: what the server closes is opened again. */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type FloodTarget, http2Floods, sendFlood } from "./http2-flood.ts";
+import { http2Floods } from "./http2-floods.ts";
+import { type FloodTarget, sendFlood } from "./send-flood.ts";
 import { beginHandshakes, type HandshakeCount } from "./tls-attacks.ts";
 
 /** Floods that keep their connection are held for this long. */

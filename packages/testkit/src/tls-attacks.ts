@@ -1,7 +1,7 @@
 /** Attacks on the handshake of TLS: renegotiations over one connection, and more handshakes than anybody needs. */
 import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
-import type { FloodTarget } from "./http2-flood.ts";
+import type { FloodTarget } from "./send-flood.ts";
 
 export interface HandshakeCount {
   readonly done: number;

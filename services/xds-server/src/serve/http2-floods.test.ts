@@ -1,12 +1,13 @@
 /** Floods below gRPC, on the plain and on the TLS port: the connection is closed early or the flood costs nothing, and an honest stream goes on. */
 import assert from "node:assert/strict";
+import { constants } from "node:http2";
 import { describe, it } from "node:test";
 import type { Authenticator } from "@flotilla/auth";
 import { aggregatedDiscoveryService, create, encode, typeUrl as types } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { DeltaDiscoveryRequestSchema } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import { until } from "@flotilla/runtime";
-import { assertBounded, http2Floods, openStreams, sendFlood } from "@flotilla/testkit";
+import { assertBounded, floodDuring, http2Floods, openStreams, sendFlood } from "@flotilla/testkit";
 import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { certificatePem, keyPem } from "./testing/test-certificate.ts";
@@ -33,11 +34,7 @@ for (const { title, isTls } of [
         );
         using honest = await follow(server);
         const target = { port: isTls ? tls.port : server.port, path, tls: isTls, message: firstRequest };
-        const answered = Promise.withResolvers<void>();
-        const flooding = sendFlood(target, flood, answered.promise);
-        await honest.next();
-        answered.resolve();
-        assertBounded(flood, await flooding);
+        assertBounded(flood, await floodDuring(target, flood, () => honest.next()));
         await until(() => server.connected.list().length === 1, soon("the honest stream alone"));
       });
   });
@@ -52,7 +49,7 @@ it("streams of one connection beyond the bound are refused, those within it and 
     honest.next(),
   );
   await until(() => server.connected.list().length === 4, soon("three streams beside the honest one"));
-  assert.equal((await flooding).resets[7], 5);
+  assert.equal((await flooding).resets[constants.NGHTTP2_REFUSED_STREAM], 5);
 });
 
 const node = create(NodeSchema, { id: "sidecar~10.0.0.2~b.shop~shop.svc.cluster.local" });

@@ -5,6 +5,7 @@ import { request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, it } from "node:test";
 import { RouteTable } from "@flotilla/http";
+import { holdBodies, openIdle } from "@flotilla/testkit";
 import { noopLogger } from "./logger.ts";
 import { createPageServer } from "./page-server.ts";
 import { until } from "./wait.ts";
@@ -49,29 +50,16 @@ describe("pages of a service", () => {
 
   it("hold 16 MiB of bodies of one address that are being sent: the next is answered 503", async () => {
     await using it = await open();
-    const sent = Array.from({ length: 5 }, () => {
-      const { promise, resolve } = Promise.withResolvers<number | undefined>();
-      const sending = request(it.url, { method: "PUT", agent: false, headers: { "content-length": 4 * mib } });
-      sending.once("response", ({ statusCode }) => resolve(statusCode)).on("error", () => undefined);
-      sending.write(Buffer.alloc(4 * mib - 1));
-      return { sending, status: promise };
-    });
-    assert.equal(await Promise.race(sent.map(({ status }) => status)), 503);
-    for (const { sending } of sent) sending.destroy();
+    using bodies = holdBodies(5, 4 * mib, (headers) => request(it.url, { method: "PUT", agent: false, headers }));
+    assert.equal(await bodies.firstStatus, 503);
   });
 
   it("keep 256 silent connections of one address, and answer beside them", async () => {
     await using it = await open();
     const port = Number(new URL(it.url).port);
-    const silent = Array.from({ length: 300 }, () =>
-      connect(port, "127.0.0.1")
-        .on("error", () => undefined)
-        .resume(),
-    );
-    const isOpen = () => silent.filter(({ closed }) => !closed).length;
-    await until(() => isOpen() <= 256, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
-    assert.equal(isOpen(), 256);
+    using silent = await openIdle(() => connect(port, "127.0.0.1"), 300);
+    await until(() => silent.left() <= 256, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
+    assert.equal(silent.left(), 256);
     assert.equal((await fetch(it.url, { method: "PUT", body: "1" })).status, 200);
-    for (const socket of silent) socket.destroy();
   });
 });

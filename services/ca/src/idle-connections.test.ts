@@ -1,38 +1,29 @@
 /** Connections to 15013 that finish their handshake and ask nothing: the oldest of an address make room, and others get their certificates. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { it } from "node:test";
-import { connect, type TLSSocket } from "node:tls";
+import { connect } from "node:tls";
 import { until } from "@flotilla/runtime";
+import { openIdle } from "@flotilla/testkit";
 import { startCa } from "./main.fixture.ts";
 import { openClient, sendOver } from "./raw-request.fixture.ts";
 
 const most = 2_048;
 const beyond = 22;
-const atOnce = 30;
 
 it("connections without a request are 2,048 of an address at most", { timeout: 120_000 }, async () => {
   await using ca = await startCa();
-  const sockets: TLSSocket[] = [];
-  const open = () => sockets.filter(({ closed }) => !closed).length;
-  const come = async (): Promise<void> => {
-    const at = { port: ca.grpc, host: "127.0.0.1", ALPNProtocols: ["h2"], rejectUnauthorized: false };
-    const socket = connect(at).on("error", () => undefined);
-    sockets.push(socket.resume());
-    await once(socket, "secureConnect");
-  };
+  const at = { port: ca.grpc, host: "127.0.0.1", ALPNProtocols: ["h2"], rejectUnauthorized: false };
   const client = openClient(ca);
   try {
-    while (sockets.length < most + beyond) await Promise.all(Array.from({ length: atOnce }, come));
-    await until(() => open() <= most, { withinMs: 60_000, what: "the bound", everyMs: 5 });
-    assert.equal(open(), most);
+    using idle = await openIdle(() => connect(at), most + beyond, { event: "secureConnect", atOnce: 30 });
+    await until(() => idle.left() <= most, { withinMs: 60_000, what: "the bound", everyMs: 5 });
+    assert.equal(idle.left(), most);
     assert.equal((await sendOver(client, { token: await ca.mint("shop", "web") })).length > 0, true);
     const text = await (await fetch(`http://127.0.0.1:${ca.health}/metrics`)).text();
     const [, closed] = /^ca_idle_connections_closed_total (\d+)$/m.exec(text) ?? [];
     // One more for the client, which stays after its answer.
-    assert.equal(Number(closed), sockets.length - most + 1);
+    assert.equal(Number(closed), beyond + 1);
   } finally {
     client.close();
-    for (const socket of sockets) socket.destroy();
   }
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -9,7 +10,7 @@ import type { TLSSocket } from "node:tls";
 import { connectBus, createPublisher } from "@flotilla/bus";
 import { defaultMeshConfig } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
-import { openSilent } from "@flotilla/testkit";
+import { openIdle } from "@flotilla/testkit";
 import { main } from "./main.ts";
 import { selfSigned } from "./testing/self-signed.ts";
 
@@ -263,13 +264,15 @@ describe("requests that are no question", () => {
   });
 
   it("keeps 1,024 silent connections of one address, and answers beside them", { timeout: 60_000 }, async () => {
-    const silent = await openSilent({ host: "127.0.0.1", port: ports.https }, 1_100);
-    const left = () => silent.filter(({ closed }) => !closed).length;
-    await until(() => left() <= 1_024, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
+    using silent = await openIdle(() => connect(ports.https, "127.0.0.1"), 1_100);
+    await until(() => silent.left() <= 1_024, {
+      withinMs: 30_000,
+      what: "the bound of silent connections",
+      everyMs: 5,
+    });
     // After 10 s without a ClientHello all of them are closed.
-    assert.ok(left() > 1_000, `${left()} were left`);
+    assert.ok(silent.left() > 1_000, `${silent.left()} were left`);
     assert.equal((await post("/inject", review(pod(), podKind))).status, 200);
-    for (const socket of silent) socket.destroy();
   });
 
   it("reports what is wrong with a review", async () => {

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import type { Socket } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -21,7 +21,7 @@ import {
   spkiOf,
 } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
-import { openSilent } from "@flotilla/testkit";
+import { holdBodies, openIdle } from "@flotilla/testkit";
 import { createAccess } from "./access.ts";
 import { ApiError } from "./api-error.ts";
 import type { KeyPair } from "./certificate.ts";
@@ -262,10 +262,12 @@ describe("answers of the API", () => {
   });
 });
 
+const silentFrom = (localAddress: string) => () => connect({ host: "127.0.0.1", port: server.port, localAddress });
+
 describe("connections to the API", () => {
   it("that are silent keep no caller out, and cost none its answer", async () => {
-    const silent: Socket[] = [];
-    const watch = await open("/watch", await mint("reader"));
+    using owned = new DisposableStack();
+    const watch = owned.adopt(await open("/watch", await mint("reader")), (one) => one.destroy());
     await once(watch, "data");
     let isWatchOpen = true;
     watch
@@ -273,21 +275,17 @@ describe("connections to the API", () => {
       .once("close", () => {
         isWatchOpen = false;
       });
-    try {
-      // Also from the address of the honest callers: its oldest silent one makes room.
-      for (const address of ["127.0.0.2", "127.0.0.3", "127.0.0.1"]) {
-        silent.push(...(await openSilent({ host: "127.0.0.1", port: server.port, localAddress: address }, 1_200)));
-        assert.equal((await call("/", await mint("writer"))).status, 200, address);
-      }
-      assert.equal(isWatchOpen, true, "a watch is no silent connection");
-      await until(() => silent.filter(({ destroyed }) => !destroyed).length <= 2_000, {
-        withinMs: 30_000,
-        what: "silent ones to be closed",
-      });
-    } finally {
-      watch.destroy();
-      for (const socket of silent) socket.destroy();
+    const silent: { left(): number }[] = [];
+    // Also from the address of the honest callers: its oldest silent one makes room.
+    for (const address of ["127.0.0.2", "127.0.0.3", "127.0.0.1"]) {
+      silent.push(owned.use(await openIdle(silentFrom(address), 1_200)));
+      assert.equal((await call("/", await mint("writer"))).status, 200, address);
     }
+    assert.equal(isWatchOpen, true, "a watch is no silent connection");
+    await until(() => silent.reduce((sum, one) => sum + one.left(), 0) <= 2_000, {
+      withinMs: 30_000,
+      what: "silent ones to be closed",
+    });
   });
 });
 
@@ -296,17 +294,13 @@ it("bodies beyond 64 MiB of one address that are being sent are refused, and roo
 }, async () => {
   const token = await mint("writer");
   const size = 8 * 1024 * 1024;
-  const headers = { authorization: `Bearer ${token}`, "content-length": size };
-  const sent = Array.from({ length: 9 }, () => {
-    const at = { host: "localhost", port: server.port, method: "POST", path: "/", ca: root.rootPem, agent: false };
-    const sending = request({ ...at, headers });
-    const answered = Promise.withResolvers<number | undefined>();
-    sending.once("response", ({ statusCode }) => answered.resolve(statusCode)).on("error", () => undefined);
-    sending.write(Buffer.alloc(size - 1, "x"));
-    return { sending, answered: answered.promise };
-  });
-  assert.equal(await Promise.race(sent.map(({ answered }) => answered)), 429);
-  for (const { sending } of sent) sending.destroy();
+  const at = { host: "localhost", port: server.port, method: "POST", path: "/", ca: root.rootPem, agent: false };
+  {
+    using bodies = holdBodies(9, size, (own) =>
+      request({ ...at, headers: { authorization: `Bearer ${token}`, ...own } }),
+    );
+    assert.equal(await bodies.firstStatus, 429);
+  }
   const isAnswered = async () => (await call("/", token, { method: "POST", body: "{}" })).status === 200;
   await until(isAnswered, { withinMs: 30_000, what: "room for another body", everyMs: 5 });
 });
@@ -314,11 +308,9 @@ it("bodies beyond 64 MiB of one address that are being sent are refused, and roo
 it("silent connections of one address are 1,000 at most, and callers are answered beside them", {
   timeout: 60_000,
 }, async () => {
-  const silent = await openSilent({ host: "127.0.0.1", port: server.port, localAddress: "127.0.0.4" }, 1_100);
-  const left = () => silent.filter(({ closed }) => !closed).length;
-  await until(() => left() <= 1_000, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
+  using silent = await openIdle(silentFrom("127.0.0.4"), 1_100);
+  await until(() => silent.left() <= 1_000, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
   // After 10 s without a ClientHello all of them are closed.
-  assert.ok(left() > 980, `${left()} were left`);
+  assert.ok(silent.left() > 980, `${silent.left()} were left`);
   assert.equal((await call("/", await mint("writer"))).status, 200);
-  for (const socket of silent) socket.destroy();
 });

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { describe, it } from "node:test";
 import { createMetrics, noopLogger, until } from "@flotilla/runtime";
+import { holdBodies, openIdle } from "@flotilla/testkit";
 import type { NumberedEvent } from "../events/event-feed.ts";
 import { type EventStreamOptions, EventStreams } from "../events/event-streams.ts";
 import { declareMetrics } from "../metrics.ts";
@@ -146,18 +147,13 @@ describe("the console's port", () => {
   it("refuses bodies beyond 32 MiB of one address that are being sent, and answers when they have gone", async () => {
     await using it = await open();
     const { cookie } = await it.signIn();
-    const headers = { origin: it.url, "content-type": "application/json", cookie, "content-length": 4 * 1024 * 1024 };
-    const half = Buffer.alloc(4 * 1024 * 1024 - 1, "x");
-    const sent = Array.from({ length: 9 }, () => {
-      const sending = request(`${it.url}/api/v1/length`, { method: "POST", headers, agent: false });
-      const answered = Promise.withResolvers<number | undefined>();
-      sending.once("response", ({ statusCode }) => answered.resolve(statusCode)).on("error", () => undefined);
-      sending.write(half);
-      return { sending, answered: answered.promise };
-    });
-    const refused = await Promise.race(sent.map(({ answered }) => answered));
-    assert.equal(refused, 429);
-    for (const { sending } of sent) sending.destroy();
+    const headers = { origin: it.url, "content-type": "application/json", cookie };
+    {
+      using bodies = holdBodies(9, 4 * 1024 * 1024, (own) =>
+        request(`${it.url}/api/v1/length`, { method: "POST", headers: { ...headers, ...own }, agent: false }),
+      );
+      assert.equal(await bodies.firstStatus, 429);
+    }
     const isAnswered = async () => (await it.post("/api/v1/length", { text: "abc" }, cookie)).status === 200;
     await until(isAnswered, soon("room for another body"));
   });
@@ -165,17 +161,9 @@ describe("the console's port", () => {
   it("keeps 500 silent connections of one address, and answers beside them", async () => {
     await using it = await open();
     const { port, hostname } = new URL(it.url);
-    const sockets: Socket[] = [];
-    const come = async (): Promise<void> => {
-      const socket = connect(Number(port), hostname).on("error", () => undefined);
-      sockets.push(socket.resume());
-      await once(socket, "connect");
-    };
-    for (let at = 0; at < 52; at++) await Promise.all(Array.from({ length: 10 }, come));
-    const isOpen = () => sockets.filter(({ closed }) => !closed).length;
-    await until(() => isOpen() <= 500, soon("the bound"));
-    assert.equal(isOpen(), 500);
+    using silent = await openIdle(() => connect(Number(port), hostname), 520, { atOnce: 10 });
+    await until(() => silent.left() <= 500, soon("the bound"));
+    assert.equal(silent.left(), 500);
     assert.equal((await it.signIn()).status, 201);
-    for (const socket of sockets) socket.destroy();
   });
 });

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { createAuthority } from "@flotilla/auth/testing";
 import { type Logger, noopLogger, until } from "@flotilla/runtime";
+import { holdBodies } from "@flotilla/testkit";
 import { type HttpsOptions, type HttpsReply, type HttpsRequest, json, plain, serveHttps } from "./https-server.ts";
 
 const authority = await createAuthority();
@@ -99,16 +100,11 @@ describe("the HTTPS server", () => {
   it("refuses bodies beyond 64 MiB of one address that are being sent, and takes others again", async () => {
     await using it = await setUp(({ body }) => plain(200, String(body.byteLength)));
     const size = 8 * 1024 * 1024;
-    const sent = Array.from({ length: 9 }, () => {
-      const at = { host: "localhost", port: it.server.port, method: "POST", agent: false, ca: authority.rootPem };
-      const sending = request({ ...at, headers: { "content-length": size } });
-      const answered = Promise.withResolvers<number | undefined>();
-      sending.once("response", ({ statusCode }) => answered.resolve(statusCode)).on("error", () => undefined);
-      sending.write(Buffer.alloc(size - 1));
-      return { sending, answered: answered.promise };
-    });
-    assert.equal(await Promise.race(sent.map(({ answered }) => answered)), 503);
-    for (const { sending } of sent) sending.destroy();
+    const at = { host: "localhost", port: it.server.port, method: "POST", agent: false, ca: authority.rootPem };
+    {
+      using bodies = holdBodies(9, size, (headers) => request({ ...at, headers }));
+      assert.equal(await bodies.firstStatus, 503);
+    }
     const isAnswered = async () => (await it.call("/", "POST", "abc")).status === 200;
     await until(isAnswered, { withinMs: 30_000, what: "room for another body", everyMs: 5 });
   });

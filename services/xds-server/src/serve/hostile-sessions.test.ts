@@ -1,8 +1,7 @@
 /** Sessions of one proxy that goes on for ever with what a proxy may do: others get their changes, and what the server keeps and logs stays small. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { connect } from "node:http2";
-import { type Socket, connect as tcp } from "node:net";
+import { connect as tcp } from "node:net";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { aggregatedDiscoveryService, create, decode, encode, typeUrl as types } from "@flotilla/proto";
@@ -12,6 +11,7 @@ import {
   DeltaDiscoveryResponseSchema,
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import { type Logger, noopLogger, until } from "@flotilla/runtime";
+import { beginCall, openIdle } from "@flotilla/testkit";
 import { Client, type ClientDuplexStream, credentials } from "@grpc/grpc-js";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
@@ -97,68 +97,33 @@ describe("silent connections without TLS", () => {
   it("of one address are 2,048 at most: the oldest are closed, and streams of that address go on", async () => {
     await using server = await startTestServer();
     using victim = await victimOf(server);
-    const [port, sockets]: [number, Socket[]] = [server.port, []];
-    const isOpen = async (): Promise<void> => {
-      const socket = tcp({ host: "127.0.0.1", port }).on("error", () => undefined);
-      sockets.push(socket.resume());
-      await once(socket, "connect");
-    };
-    for (let at = 0; at < 22; at++) await Promise.all(Array.from({ length: 100 }, isOpen));
-    const open = () => sockets.filter(({ closed }) => !closed).length;
-    await until(() => open() <= 2_048, soon("the bound"));
-    assert.equal(open(), 2_048);
+    using silent = await openIdle(() => tcp(server.port, "127.0.0.1"), 2_200);
+    await until(() => silent.left() <= 2_048, soon("the bound"));
+    assert.equal(silent.left(), 2_048);
     assert.match(await server.metrics.text(), /^flotilla_xds_idle_connections_closed_total 152$/m);
     await victim.next();
     using another = await victimOf(server);
     await another.next();
-    for (const socket of sockets) socket.destroy();
   });
 });
-
-/** Preface, SETTINGS and HEADERS of a call, as they stand on the wire (RFC 9113, RFC 7541). */
-function callWithoutRequest(): Buffer {
-  const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
-    const head = Buffer.alloc(9);
-    head.writeUIntBE(payload.length, 0, 3);
-    head.writeUInt8(type, 3);
-    head.writeUInt8(flags, 4);
-    head.writeUInt32BE(stream, 5);
-    return Buffer.concat([head, payload]);
-  };
-  const text = (value: string): Buffer => Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
-  const [post, http, pathName, contentType] = [
-    Buffer.of(0x83),
-    Buffer.of(0x86),
-    Buffer.of(0x04),
-    Buffer.of(0x0f, 0x10),
-  ];
-  const authority = Buffer.concat([Buffer.of(0x01), text("a")]);
-  const headers = Buffer.concat([post, http, pathName, text(path), authority, contentType, text("application/grpc")]);
-  const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-  return Buffer.concat([preface, frame(4, 0, 0, Buffer.alloc(0)), frame(1, 4, 1, headers)]);
-}
 
 describe("calls without a request", () => {
   it("keep no connection: 2,048 of an address stay, and streams of that address go on", async () => {
     await using server = await startTestServer({ limits: { newStreamsPerSecond: 100_000, newStreamsBurst: 100_000 } });
     using victim = await victimOf(server);
-    const [port, sockets]: [number, Socket[]] = [server.port, []];
-    const bytes = callWithoutRequest();
-    const isOpen = async (): Promise<void> => {
-      const socket = tcp({ host: "127.0.0.1", port }).on("error", () => undefined);
-      sockets.push(socket);
+    const bytes = beginCall(path);
+    const open = () => {
+      const socket = tcp(server.port, "127.0.0.1");
       socket.write(bytes);
-      // The server's SETTINGS, and its acknowledgement of ours.
-      await once(socket.resume(), "data");
+      return socket;
     };
-    for (let at = 0; at < 22; at++) await Promise.all(Array.from({ length: 100 }, isOpen));
-    const open = () => sockets.filter(({ closed }) => !closed).length;
-    await until(() => open() <= 2_048, soon("the bound"));
-    assert.equal(open(), 2_048);
+    // The server's SETTINGS, and its acknowledgement of ours.
+    using calling = await openIdle(open, 2_200, { event: "data" });
+    await until(() => calling.left() <= 2_048, soon("the bound"));
+    assert.equal(calling.left(), 2_048);
     await victim.next();
     using another = await victimOf(server);
     await another.next();
-    for (const socket of sockets) socket.destroy();
   });
 });
 

@@ -2,17 +2,18 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { connect, type ServerHttp2Session } from "node:http2";
-import { type AddressInfo, createServer, type Socket, connect as tcp } from "node:net";
+import { type Socket, connect as tcp } from "node:net";
 import { describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
 import { frameHeadBytes, frameOf } from "./frame.ts";
 import { defaultIdleBounds, type IdleBounds, IdleConnections } from "./idle-connections.ts";
-import { type Handler, RawGrpcServer } from "./server.ts";
+import { listen } from "./server.fixture.ts";
+import type { Handler } from "./server.ts";
 
 const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 
 /** Answers at once and after each message. */
-const listen: Handler = (call) => {
+const answerEach: Handler = (call) => {
   call.listen({
     onMessage: (message) => call.write(frameOf(message), () => undefined),
     onEnd: () => undefined,
@@ -24,18 +25,15 @@ const listen: Handler = (call) => {
 
 async function serve(idle: IdleBounds) {
   let closed = 0;
-  const server = new RawGrpcServer({
+  const server = await listen({
     ...{ maxMessageBytes: 1_000, maxStreamsPerConnection: 100, keepaliveMs: 60_000, keepaliveTimeoutMs: 1_000 },
     ...{ maxAgeMs: undefined, maxAgeGraceMs: 50, idle, onIdleClosed: () => closed++ },
     methods: new Map<string, Handler>([
       ["/test.Test/Hold", (call) => call.write(frameOf(), () => undefined)],
-      ["/test.Test/Listen", listen],
+      ["/test.Test/Listen", answerEach],
     ]),
   });
-  const injector = server.createConnectionInjector();
-  const listener = createServer((socket) => injector.injectConnection(socket)).listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as AddressInfo;
+  const { port, listener } = server;
   /** One after the other, so that the server sees them in this order. */
   const come = async (count: number, localAddress = "127.0.0.1"): Promise<readonly Socket[]> => {
     const sockets: Socket[] = [];
@@ -68,10 +66,7 @@ async function serve(idle: IdleBounds) {
       }
       return { session, end: () => call.close() };
     },
-    [Symbol.asyncDispose]: async () => {
-      injector.destroy();
-      await new Promise((resolve) => listener.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 

@@ -1,12 +1,11 @@
 /** Messages that begin and never become whole: by themselves, and against a real server. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { connect } from "node:http2";
-import { type AddressInfo, createServer } from "node:net";
 import { describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
+import { frameHeadBytes } from "./frame.ts";
 import { defaultPartialBounds, type PartialBounds, PartialMessages } from "./partial-messages.ts";
-import { RawGrpcServer } from "./server.ts";
+import { listen } from "./server.fixture.ts";
 import { grpcStatus } from "./status.ts";
 
 const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
@@ -46,7 +45,7 @@ describe("messages that are not whole", () => {
 
 async function serve(partial: PartialBounds | undefined) {
   const errors: string[] = [];
-  const server = new RawGrpcServer({
+  const server = await listen({
     ...{ maxMessageBytes: 4 * 1024 * 1024, maxStreamsPerConnection: 100, keepaliveMs: 60_000 },
     ...{ keepaliveTimeoutMs: 1_000, maxAgeMs: undefined, maxAgeGraceMs: 50, ...(partial && { partial }) },
     methods: new Map([
@@ -65,11 +64,7 @@ async function serve(partial: PartialBounds | undefined) {
       ],
     ]),
   });
-  const injector = server.createConnectionInjector();
-  const listener = createServer((socket) => injector.injectConnection(socket)).listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as AddressInfo;
-  const session = connect(`http://127.0.0.1:${port}`);
+  const session = connect(`http://127.0.0.1:${server.port}`);
   session.on("error", () => undefined);
   /** Announces a message of `announced` bytes and sends `sent` of them. */
   const begin = (announced: number, sent: number) => {
@@ -84,7 +79,7 @@ async function serve(partial: PartialBounds | undefined) {
       .on("response", note)
       .on("trailers", note)
       .resume();
-    const head = Buffer.alloc(5);
+    const head = Buffer.alloc(frameHeadBytes);
     head.writeUInt32BE(announced, 1);
     call.write(head);
     call.write(Buffer.alloc(sent));
@@ -94,8 +89,7 @@ async function serve(partial: PartialBounds | undefined) {
     ...{ begin, errors },
     [Symbol.asyncDispose]: async () => {
       session.destroy();
-      injector.destroy();
-      await new Promise((resolve) => listener.close(resolve));
+      await server[Symbol.asyncDispose]();
     },
   };
 }

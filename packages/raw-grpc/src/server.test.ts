@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:http2";
-import { type AddressInfo, createServer, type Socket, connect as tcp } from "node:net";
+import { type Socket, connect as tcp } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
 import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import type { RawCall } from "./call.ts";
 import { frameHeadBytes, frameOf } from "./frame.ts";
-import { type ConnectionInjector, type Handler, RawGrpcServer, type RawServerOptions } from "./server.ts";
+import { listen } from "./server.fixture.ts";
+import type { Handler, RawServerOptions } from "./server.ts";
 import { GrpcError } from "./status.ts";
 import { unary } from "./unary.ts";
 
@@ -58,23 +59,13 @@ const limits: RawServerOptions = {
 };
 
 async function serve(more: Partial<RawServerOptions> = {}) {
-  const injector: ConnectionInjector = new RawGrpcServer({ ...limits, ...more }).createConnectionInjector();
+  const server = await listen({ ...limits, ...more });
   const sockets = new Set<Socket>();
-  const listener = createServer((socket) => {
+  server.listener.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    injector.injectConnection(socket);
-  }).listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  return {
-    injector,
-    sockets,
-    address: `127.0.0.1:${(listener.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: async () => {
-      injector.destroy();
-      await new Promise((resolve) => listener.close(resolve));
-    },
-  };
+  });
+  return { ...server, sockets, address: `127.0.0.1:${server.port}` };
 }
 
 type Echoing = ClientDuplexStream<Buffer, Buffer> & { readonly got: string[]; readonly end_: Promise<ServiceError> };

@@ -499,6 +499,20 @@ for (const form of ["sotw", "delta"] as const) {
 
 describe("a stream of either form", () => {
   const ask = (form: Form) => (form === "sotw" ? sotw : delta);
+  /** A client that has subscribed to the routes a and b, its answers, and the message of its rejection. */
+  function subscribed(form: Form) {
+    const server = new Server(form);
+    const names = form === "sotw" ? { names: ["a", "b"] } : {};
+    server.run(put(route, ab));
+    server.run(form === "sotw" ? sotw(route, names) : delta(route, { subscribe: ["a", "b"] }));
+    return {
+      server,
+      /** Acknowledges, or rejects with the message. */
+      answer: (nonce: string, message?: string) =>
+        server.run(ask(form)(route, { ...names, nonce, ...(message && { error: { code: 13, message } }) })),
+      rejected: () => server.state.types.get(route)?.rejection?.message,
+    };
+  }
   for (const form of ["sotw", "delta"] as const) {
     it(`${form}: health goes from client to server only`, () => {
       const server = new Server(form);
@@ -511,13 +525,7 @@ describe("a stream of either form", () => {
     });
 
     it(`${form}: a rejection holds while the resource that it names is withheld, whatever else is taken`, () => {
-      const server = new Server(form);
-      const names = form === "sotw" ? { names: ["a", "b"] } : {};
-      const answer = (nonce: string, message?: string) =>
-        server.run(ask(form)(route, { ...names, nonce, ...(message && { error: { code: 13, message } }) }));
-      const rejected = () => server.state.types.get(route)?.rejection?.message;
-      server.run(put(route, ab));
-      server.run(form === "sotw" ? sotw(route, names) : delta(route, { subscribe: ["a", "b"] }));
+      const { server, answer, rejected } = subscribed(form);
       answer("1", "route b: unknown cluster");
       assert.deepEqual(server.run(put(route, { a: "2", b: "1" })), ["route: a=2"]);
       assert.deepEqual([answer("2"), rejected()], [["ACK 2"], "route b: unknown cluster"]);
@@ -529,13 +537,7 @@ describe("a stream of either form", () => {
     });
 
     it(`${form}: a rejection ends with the resource that it names, or with the next answer when it names none`, () => {
-      const server = new Server(form);
-      const names = form === "sotw" ? { names: ["a", "b"] } : {};
-      const answer = (nonce: string, message?: string) =>
-        server.run(ask(form)(route, { ...names, nonce, ...(message && { error: { code: 13, message } }) }));
-      const rejected = () => server.state.types.get(route)?.rejection?.message;
-      server.run(put(route, ab));
-      server.run(form === "sotw" ? sotw(route, names) : delta(route, { subscribe: ["a", "b"] }));
+      const { server, answer, rejected } = subscribed(form);
       answer("1", "route b: unknown cluster");
       server.run(put(route, { a: "2" }));
       answer("2");
@@ -549,15 +551,10 @@ describe("a stream of either form", () => {
     });
 
     it(`${form}: a message that was on its way when another was rejected does not end the rejection`, () => {
-      const server = new Server(form);
-      const names = form === "sotw" ? { names: ["a", "b"] } : {};
-      server.run(put(route, ab));
-      server.run(form === "sotw" ? sotw(route, names) : delta(route, { subscribe: ["a", "b"] }));
+      const { server, answer, rejected } = subscribed(form);
       assert.deepEqual(server.run(put(route, { a: "2", b: "1" })), ["route: a=2"]);
-      const error = { code: 13, message: "route b: unknown cluster" };
-      server.run(ask(form)(route, { ...names, nonce: "1", error }));
-      assert.deepEqual(server.run(ask(form)(route, { ...names, nonce: "2" })), ["ACK 2"]);
-      assert.equal(server.state.types.get(route)?.rejection?.message, error.message);
+      answer("1", "route b: unknown cluster");
+      assert.deepEqual([answer("2"), rejected()], [["ACK 2"], "route b: unknown cluster"]);
     });
 
     it(`${form}: a debug type is a question, asked as often as the client likes`, () => {

@@ -14,10 +14,9 @@ import { classifyReference, printReference, referenceFailures } from "./referenc
 import { isWhole, printReport, summarize } from "./report.ts";
 import { readRules } from "./scenarios/load.ts";
 import { runScenario, type ScenarioResult } from "./scenarios/run.ts";
-import type { ScenarioProxy } from "./scenarios/scenario.ts";
+import { hasSeveralClusters, type ScenarioProxy } from "./scenarios/scenario.ts";
 import { type Selection, select } from "./selection.ts";
-import type { OpenPlane } from "./wire/plane.ts";
-import { openEmbedded } from "./wire/plane.ts";
+import { type OpenPlane, openEmbedded } from "./wire/plane.ts";
 import { runOverWire, type WireResult, wireLimits } from "./wire/run-wire.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -75,7 +74,7 @@ async function compareOverWire(options: Options, open: OpenPlane, selection: Sel
     const wants = (proxy: ScenarioProxy) =>
       isNamed ? proxyTypes.length === 0 || proxyTypes.includes(proxy.type) : isClaimed(scenario, proxy);
     if (!scenario.proxies.some(wants)) continue;
-    if (open === openEmbedded && scenario.stages[0]?.step.clusters !== undefined) {
+    if (open === openEmbedded && hasSeveralClusters(scenario)) {
       write(`not compared: ${scenario.group}/${scenario.name} has several clusters, files those of one`);
       continue;
     }

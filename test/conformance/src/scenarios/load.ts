@@ -78,14 +78,16 @@ function loadScenario(form: Form, folder: string, place: { readonly group: strin
   const names = proxies.map(({ name }) => name);
   const { title = "", description = "", features = [], mesh = {}, networks = {}, env: stated = {} } = file;
   const env = { ...recordedBehaviour, ...stated };
-  const input = readdirSync(join(folder, "input"))
-    .sort()
-    .flatMap((name) => objects(join(folder, "input", name)));
   const clusters = clustersOf(join(folder, "clusters"));
   const stages: Stage[] = [
     {
       title: "",
-      step: { put: input, mesh, networks: { networks }, ...(clusters === undefined ? {} : { clusters }) },
+      step: {
+        put: objectsIn(join(folder, "input")),
+        mesh,
+        networks: { networks },
+        ...(clusters === undefined ? {} : { clusters }),
+      },
       expected: form.expected(folder, new Map(), names),
     },
   ];
@@ -99,11 +101,14 @@ function loadScenario(form: Form, folder: string, place: { readonly group: strin
 /** Objects of other clusters: a folder for each, by its name. */
 function clustersOf(folder: string): Readonly<Record<string, readonly KubeObject[]>> | undefined {
   if (!existsSync(folder)) return undefined;
-  const read = (name: string) =>
-    readdirSync(join(folder, name))
-      .sort()
-      .flatMap((file) => objects(join(folder, name, file)));
-  return Object.fromEntries(folders(folder).map((name) => [name, read(name)]));
+  return Object.fromEntries(folders(folder).map((name) => [name, objectsIn(join(folder, name))]));
+}
+
+/** Of all files of a folder. */
+function objectsIn(folder: string): readonly KubeObject[] {
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => objects(join(folder, file)));
 }
 
 function loadStep(

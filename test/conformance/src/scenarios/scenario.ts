@@ -44,3 +44,8 @@ export interface Scenario {
   readonly networks: Fields;
   readonly stages: readonly Stage[];
 }
+
+/** True where the mesh is that of several clusters. */
+export function hasSeveralClusters({ stages }: Scenario): boolean {
+  return stages[0]?.step.clusters !== undefined;
+}

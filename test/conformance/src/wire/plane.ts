@@ -13,7 +13,7 @@ import { freePorts } from "@flotilla/servers";
 import type { ClientTransport } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { credentials } from "@grpc/grpc-js";
-import type { Scenario, ScenarioProxy } from "../scenarios/scenario.ts";
+import { hasSeveralClusters, type Scenario, type ScenarioProxy } from "../scenarios/scenario.ts";
 import { inputFolder } from "./input-folder.ts";
 import { unsignedToken } from "./unsigned-token.ts";
 
@@ -38,7 +38,7 @@ const readyWithinMs = 60_000;
 /** Flotilla in this process, on free ports: 15010 in plain text, 15012 with TLS. */
 export const openEmbedded: OpenPlane = async (scenario) => {
   // Files have the objects of one cluster.
-  if (scenario.stages[0]?.step.clusters !== undefined) throw new Error(`${scenario.name} has several clusters`);
+  if (hasSeveralClusters(scenario)) throw new Error(`${scenario.name} has several clusters`);
   await using owned = new AsyncDisposableStack();
   const root = temporary(owned);
   const workDir = join(root, "work");

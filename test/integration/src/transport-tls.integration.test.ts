@@ -171,8 +171,11 @@ describe("certificates of ca for NATS and Redis", () => {
       connectBus({ url, clientName: "test", log: noopLogger }, end.signal),
     );
     const refused = Promise.all(attempts.map((attempt) => assert.rejects(attempt)));
-    await until(() => connections > 16, { withinMs: 60_000, what: "each to try again" });
-    end.abort();
+    try {
+      await until(() => connections > 16, { withinMs: 60_000, what: "each to try again" });
+    } finally {
+      end.abort();
+    }
     await refused;
   });
 

@@ -67,9 +67,12 @@ describe("a service-controller in a cluster", () => {
     assert.ok(writers !== undefined);
     if (count === 0) stop.abort();
     const running = writers.run();
-    await until(() => writes().length >= count, { withinMs: 20_000, what: "the writes", everyMs: 2 });
-    stop.abort();
-    await running;
+    try {
+      await until(() => writes().length >= count, { withinMs: 20_000, what: "the writes", everyMs: 2 });
+    } finally {
+      stop.abort();
+      await running;
+    }
     return watched;
   }
 

@@ -113,9 +113,12 @@ describe("WorkloadEntries of machines", () => {
     const stop = new AbortController();
     const options = { api: memory.api, records, settleMs: 60_000, graceMs: 60_000, sweepMs: 60_000, log };
     const running = new EntryWriter({ ...options, nowMs: () => now }).run(stop.signal);
-    await until(() => looks > 3, { withinMs: 20_000, what: "four looks" });
-    stop.abort();
-    await running;
+    try {
+      await until(() => looks > 3, { withinMs: 20_000, what: "four looks" });
+    } finally {
+      stop.abort();
+      await running;
+    }
     const reasons = lines.map((line) => (JSON.parse(line) as { readonly reason: string }).reason);
     assert.deepEqual(
       reasons.map((reason) => /answer \d+/.exec(reason)?.[0]),

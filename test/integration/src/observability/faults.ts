@@ -157,7 +157,7 @@ globalThis.BigInt = Object.assign((value) => {
 
 /** One more xds-server, and a proxy that is connected to it: clusters of a defect that no input has. */
 async function startBrokenServer({ plane, prometheus }: WatchedMesh): Promise<AsyncDisposable> {
-  const owned = new AsyncDisposableStack();
+  await using owned = new AsyncDisposableStack();
   const first = await freePorts(4);
   const [xds, xdsTls, http, health] = [first, first + 1, first + 2, first + 3];
   const replica = "xds-server-broken";
@@ -176,7 +176,7 @@ async function startBrokenServer({ plane, prometheus }: WatchedMesh): Promise<As
   owned.defer(() => server.stop());
   prometheus.watch({ address: `127.0.0.1:${health}`, labels: { pod: `flotilla-${replica}`, app: "istiod" } });
   owned.use(startClient(xds, { name: "broken", ip: "127.0.2.13" }).running);
-  return owned;
+  return owned.move();
 }
 
 /** Lua that cannot be compiled. */

@@ -6,12 +6,16 @@ import { verbs } from "../services/config-controller/src/api/discovery.ts";
 import { ownPaths } from "../services/config-controller/src/api/router.ts";
 import { configSchemas } from "../services/config-controller/src/store/config-schemas.ts";
 import { ofEveryService, ofServices } from "./api/page-texts.ts";
-import { proxyPages, servedPages } from "./api/served-pages.ts";
+import { ownRequests, proxyPages, servedPages } from "./api/served-pages.ts";
 
 const file = join(import.meta.dirname, "..", "docs/api.md");
 const served = servedPages();
-const requests = new Set(served.flatMap(({ service, request }) => [request, `${service} ${request}`]));
-const stale = Object.keys(ofServices).filter((request) => !requests.has(request));
+const own = await ownRequests();
+const debugRequests = new Set(served.flatMap(({ service, request }) => [request, `${service} ${request}`]));
+const stale = [
+  ...Object.keys(ofEveryService).filter((request) => !own.includes(request)),
+  ...Object.keys(ofServices).filter((request) => !debugRequests.has(request)),
+];
 if (stale.length > 0)
   throw new Error(`scripts/api/page-texts.ts has sentences for pages that are not served: ${stale}`);
 const text = page();
@@ -56,19 +60,19 @@ ${table(["kind", "group", "versions", "plural", "of a namespace"], configSchemas
 
 On its health port, for everybody.
 
-${table(["request", "what"], Object.entries(ofEveryService).map(codeRow))}
+${table(["request", "what"], own.map(ownRow))}
 
 ## Pages of xds-server
 
-At \`/debug/NAME\` on its ports 8080 and ${defaultPorts.xdsServer.health}, beside \`GET /debug/caller\`, \`GET /debug/settings\` and \`PUT /debug/levels\`; many are istiod's.
+At \`/debug/NAME\` on its ports 8080 and ${defaultPorts.xdsServer.health}; many are istiod's.
 
 ${table(["page", "what", "callers"], proxyPages().map(proxyPageRow))}
 
-## Pages of the other services
+## Other debug pages
 
 ${table(["service", "request", "what"], served.map(servedRow))}
 
-console's endpoints are in \`packages/console/src/contract/endpoints.ts\`, admission requests go to \`/inject\` and \`/validate\` of webhook, introspection pages are
+console's other endpoints are in \`packages/console/src/contract/endpoints.ts\`, admission requests go to \`/inject\` and \`/validate\` of webhook, introspection pages are
 in [operations.md](operations.md), xDS and certificates in [security/ports.md](security/ports.md).
 `;
 }
@@ -96,8 +100,8 @@ function kindRow({ kind, group, versions, plural, namespaced }: (typeof configSc
   return [kind, group, versions.join(", "), plural, namespaced ? "yes" : "no"];
 }
 
-function codeRow([request, what]: readonly [string, string]): readonly string[] {
-  return [`\`${request}\``, what];
+function ownRow(request: string): readonly string[] {
+  return [`\`${request}\``, textOf(ofEveryService[request], request)];
 }
 
 function proxyPageRow({ path, help, scope, isUnsafe }: ReturnType<typeof proxyPages>[number]): readonly string[] {
@@ -107,9 +111,13 @@ function proxyPageRow({ path, help, scope, isUnsafe }: ReturnType<typeof proxyPa
 }
 
 function servedRow({ service, request }: ReturnType<typeof servedPages>[number]): readonly string[] {
-  const what = ofServices[`${service} ${request}`] ?? ofServices[request];
-  if (what === undefined) throw new Error(`scripts/api/page-texts.ts has no sentence for ${service} ${request}`);
-  return [service, `\`${request}\``, what];
+  const named = `${service} ${request}`;
+  return [service, `\`${request}\``, textOf(ofServices[named] ?? ofServices[request], named)];
+}
+
+function textOf(text: string | undefined, request: string): string {
+  if (text === undefined) throw new Error(`scripts/api/page-texts.ts has no sentence for ${request}`);
+  return text;
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -12,6 +12,8 @@ export const ofServices: Readonly<Record<string, string>> = {
   "GET /debug/caller": "the account of the caller's token, and whether it may write",
   "GET /debug/settings": "the settings and log levels in effect",
   "PUT /debug/levels": "changes a log level, for accounts of PAGE_WRITERS",
+  "xds-server GET /debug": "what each page shows, as text",
+  "config-controller GET /debug/api": "the URL of the API, and the service account that its certificate names",
   "config-controller GET /debug/problems": "objects that are refused, with field and reason; objects that are ignored",
   "config-controller GET /debug/configz": "the objects in force, without Secrets",
   "config-controller GET /debug/objects": "status of each object: problems, and how far it has come on proxies",

@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { delay, until } from "@flotilla/runtime";
 import { parse } from "yaml";
 import { containerSeconds, engineDifference, engineSeconds } from "./cpu.ts";
+import { crash, isReady } from "./crash.ts";
 import { commandsOf } from "./documented.ts";
 import { figure, seconds, timed } from "./figures.ts";
 import { checkImageContents } from "./image-contents.ts";
@@ -42,39 +43,6 @@ describe("Docker Compose", () => {
   const answers = async (): Promise<boolean> => {
     const reply = await request().catch(() => undefined);
     return reply?.status === 200;
-  };
-  const isReady = (service: string): Promise<boolean> => {
-    const check = (...args: readonly string[]) => ["node", "packages/cli/bin/check.js", ...args];
-    const page = (port: string) => check("page", port);
-    const checks: Readonly<Record<string, readonly string[]>> = {
-      ca: page("15026"),
-      "config-controller": page("15024"),
-      "service-controller": page("15025"),
-      "xds-server": page("15014"),
-      webhook: page("15027"),
-      console: page("15030"),
-      nats: ["wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8222/healthz"],
-      redis: ["redis-cli", "-s", "/certificates/redis.sock", "ping"],
-      "reviews-app": check("socket", "/sockets/app.sock"),
-    };
-    const proxy = ["bash", "/usr/local/bin/ready.sh", "15000"];
-    const renews = /^issuer$|-certificate$/.test(service);
-    const command = checks[service] ?? (renews ? check("until", "/tmp/renew-by") : proxy);
-    return project.exec(service, ...command).then(
-      () => true,
-      () => false,
-    );
-  };
-  /** Kills the main process as a crash would; the engine's own kill counts as a request to stop. */
-  const crash = async (service: string): Promise<void> => {
-    const [container] = await project.containersOf(service);
-    assert.ok(container?.running, `${service} runs`);
-    process.kill(container.pid, "SIGKILL");
-    const isOther = async () => {
-      const [now] = await project.containersOf(service);
-      return now?.running === true && now.pid !== container.pid;
-    };
-    await until(isOther, { withinMs: 60_000, what: `the restart of ${service}` });
   };
 
   before(async () => {
@@ -244,8 +212,8 @@ describe("Docker Compose", () => {
       const isOnPath = ["web", "reviews", "reviews-app"].includes(service);
       await using load = startLoad();
       const begin = performance.now();
-      await crash(service);
-      await until(() => isReady(service), { withinMs: 120_000, everyMs: 250, what: `${service} ready again` });
+      await crash(project, service);
+      await until(() => isReady(project, service), { withinMs: 120_000, everyMs: 250, what: `${service} ready again` });
       await until(answers, { withinMs: 60_000, everyMs: 100, what: `an answer after ${service} was killed` });
       const [failed, sent] = [load.failures().length, load.sent()];
       figure(
@@ -257,9 +225,9 @@ describe("Docker Compose", () => {
   });
 
   it("NATS' certificate is renewed after three crashes in a row and a restart", { timeout: 600_000 }, async () => {
-    for (let i = 0; i < 3; i++) await crash("nats");
+    for (let i = 0; i < 3; i++) await crash(project, "nats");
     await project.compose(["restart", "nats"]);
-    await until(() => isReady("nats"), { withinMs: 120_000, everyMs: 500, what: "NATS" });
+    await until(() => isReady(project, "nats"), { withinMs: 120_000, everyMs: 500, what: "NATS" });
     const presented = async () =>
       (await project.compose(["logs", "--no-color", "nats-certificate"])).split("server presents its certificate")
         .length;

@@ -53,8 +53,9 @@ describe("groups of a registry", () => {
     assert.equal(state.hasEnded, true);
   });
 
-  it("of pods alone do not go on waiting for the gap when something else comes", { timeout: 20_000 }, async () => {
+  it("of pods alone do not go on waiting for the gap when something else comes", { timeout: 20_000 }, async (t) => {
     const { gathered, stop, groups, next } = setUp({ podGapMs: 600_000, nowMs: () => 1_000 });
+    t.after(() => stop.abort());
     gathered.emit(pod("a"));
     assert.deepEqual(await next(), [1, []]);
     gathered.emit(pod("b"));

@@ -42,22 +42,26 @@ async function attested(answers: readonly (number | Error)[], everyMs = hourMs, 
   ).finally(() => {
     hasEnded = true;
   });
-  for (let wanted = 1; wanted <= answers.length && !hasEnded; wanted++) {
-    if (wanted > 1 && !reconnects) {
-      await until(() => calls >= wanted, { withinMs: 10_000, what: "another comparison" });
+  let endedByItself = false;
+  try {
+    for (let wanted = 1; wanted <= answers.length && !hasEnded; wanted++) {
+      if (wanted > 1 && !reconnects) {
+        await until(() => calls >= wanted, { withinMs: 10_000, what: "another comparison" });
+        await new Promise(setImmediate);
+        continue;
+      }
+      report(false);
       await new Promise(setImmediate);
-      continue;
+      if (everyMs === hourMs) assert.equal(calls, wanted - 1, "a lost connection is no reason to compare");
+      report(true);
+      await until(() => calls >= wanted || hasEnded, { withinMs: 5_000, what: "a comparison", everyMs: 1 });
+      await new Promise(setImmediate);
     }
-    report(false);
-    await new Promise(setImmediate);
-    if (everyMs === hourMs) assert.equal(calls, wanted - 1, "a lost connection is no reason to compare");
-    report(true);
-    await until(() => calls >= wanted || hasEnded, { withinMs: 5_000, what: "a comparison", everyMs: 1 });
-    await new Promise(setImmediate);
+    endedByItself = hasEnded;
+  } finally {
+    stop.abort();
+    await running;
   }
-  const endedByItself = hasEnded;
-  stop.abort();
-  await running;
   return { calls, repaired, endedByItself, listeners: listeners.size };
 }
 

@@ -2,11 +2,12 @@
  * Writes who may do what on NATS and Redis, from the tables in packages/bus and packages/state, into the files that servers start with
  * and into docs/security/who-writes.md. `--check` only reports which of them are not up to date.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busServices, natsAuthorization, permissionsOf, storedStreams } from "../packages/bus/src/index.ts";
 import { type StoreUser, storeRulesOf, storeServices, storeUsers } from "../packages/state/src/access.ts";
+import { writeOrCheck } from "./generated-file.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const natsFiles: Readonly<Record<string, string>> = {
@@ -23,16 +24,8 @@ const redisFiles: readonly (readonly [file: string, text: string])[] = [
 ];
 
 const page = ["docs/security/who-writes.md", pageText()] as const;
-for (const [file, text] of [...Object.entries(natsFiles).map(natsFile), ...redisFiles, page]) {
-  const path = join(root, file);
-  if (!process.argv.includes("--check")) writeFileSync(path, text);
-  else if (readFileSync(path, "utf8") !== text) {
-    process.stdout.write(
-      `${file} is not what packages/bus and packages/state allow: run node scripts/write-access.ts\n`,
-    );
-    process.exitCode = 1;
-  }
-}
+for (const [file, text] of [...Object.entries(natsFiles).map(natsFile), ...redisFiles, page])
+  writeOrCheck({ file, text, from: "what services may do", command: "node scripts/write-access.ts" });
 
 /** A line a user: its name, and its rules but for the password. */
 function redisUsers(users: readonly StoreUser[], on: "server" | "sentinel"): string {

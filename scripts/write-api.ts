@@ -1,14 +1,12 @@
 /** Writes docs/api.md from the routes that services register and the kinds that are served; `--check` only compares. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { defaultPorts } from "@flotilla/runtime";
 import { verbs } from "../services/config-controller/src/api/discovery.ts";
 import { ownPaths } from "../services/config-controller/src/api/router.ts";
 import { configSchemas } from "../services/config-controller/src/store/config-schemas.ts";
 import { ofEveryService, ofServices } from "./api/page-texts.ts";
 import { ownRequests, proxyPages, servedPages } from "./api/served-pages.ts";
+import { writeOrCheck } from "./generated-file.ts";
 
-const file = join(import.meta.dirname, "..", "docs/api.md");
 const served = servedPages();
 const own = await ownRequests();
 const debugRequests = new Set(served.flatMap(({ service, request }) => [request, `${service} ${request}`]));
@@ -18,12 +16,7 @@ const stale = [
 ];
 if (stale.length > 0)
   throw new Error(`scripts/api/page-texts.ts has sentences for pages that are not served: ${stale}`);
-const text = page();
-if (!process.argv.includes("--check")) writeFileSync(file, text);
-else if (readFileSync(file, "utf8") !== text) {
-  process.stdout.write("docs/api.md differs from the routes of the services: run pnpm api-page\n");
-  process.exitCode = 1;
-}
+writeOrCheck({ file: "docs/api.md", text: page(), from: "the routes of the services", command: "pnpm api-page" });
 
 function page(): string {
   return `# API and pages

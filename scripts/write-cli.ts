@@ -1,12 +1,9 @@
 /** Writes docs/cli.md from the definitions of the commands; `--check` only compares. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { commands } from "../packages/cli/src/commands.ts";
 import { type CommandDefinition, optionText } from "../packages/cli/src/parse/definition.ts";
 import { exitCodes } from "../packages/cli/src/parse/terminal.ts";
+import { writeOrCheck } from "./generated-file.ts";
 
-const file = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/cli.md");
 const installation = `## Installation
 
 The command needs Node 24. \`npm pack\` in \`packages/cli\` writes \`flotilla-VERSION.tgz\`; \`npm install -g flotilla-VERSION.tgz\` installs it, and
@@ -21,12 +18,7 @@ services listen on their default ports, as with Compose; \`--url SERVICE=URL\` a
 token (\`--token-file\`) and is verified by \`--root-file\`; both come from the work directory where there is one. \`--context\` reaches one in a cluster by
 forwarded ports of its pods; objects are written to Kubernetes' own API there.`;
 
-const text = page();
-if (!process.argv.includes("--check")) writeFileSync(file, text);
-else if (readFileSync(file, "utf8") !== text) {
-  process.stdout.write("docs/cli.md differs from the definitions of the commands: run pnpm cli-page\n");
-  process.exitCode = 1;
-}
+writeOrCheck({ file: "docs/cli.md", text: page(), from: "the definitions of the commands", command: "pnpm cli-page" });
 
 function page(): string {
   const codes = rows(Object.entries(exitCodes));

@@ -1,20 +1,18 @@
 /** Writes docs/security/limits.md from the settings and constants that bound what one client can take; `--check` only compares it. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+
+import { writeOrCheck } from "./generated-file.ts";
 import { apiLimits } from "./limits/api-limits.ts";
 import { httpLimits } from "./limits/http-limits.ts";
 import { boundText, type Limit } from "./limits/limit.ts";
 import { storeLimits } from "./limits/store-limits.ts";
 import { xdsLimits } from "./limits/xds-limits.ts";
 
-const root = join(import.meta.dirname, "..");
-const file = "docs/security/limits.md";
-const path = join(root, file);
-if (!process.argv.includes("--check")) writeFileSync(path, page());
-else if (readFileSync(path, "utf8") !== page()) {
-  process.stdout.write(`${file} differs from settings and constants: run node scripts/write-limits.ts\n`);
-  process.exitCode = 1;
-}
+writeOrCheck({
+  file: "docs/security/limits.md",
+  text: page(),
+  from: "settings and constants",
+  command: "node scripts/write-limits.ts",
+});
 
 function page(): string {
   const rows = [xdsLimits, httpLimits, apiLimits, storeLimits].flat().map(rowOf).join("\n");

@@ -1,19 +1,11 @@
 /** Writes docs/messages.md from the table of messages and their examples; `--check` only compares. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { exampleOf } from "../packages/analysis/src/examples.fixture.ts";
 import { createAnalyzers, messageList } from "../packages/analysis/src/index.ts";
+import { writeOrCheck } from "./generated-file.ts";
 
-const file = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/messages.md");
 const analyzers = createAnalyzers();
 
-const text = page();
-if (!process.argv.includes("--check")) writeFileSync(file, text);
-else if (readFileSync(file, "utf8") !== text) {
-  process.stdout.write("docs/messages.md differs from the table of messages: run pnpm messages\n");
-  process.exitCode = 1;
-}
+writeOrCheck({ file: "docs/messages.md", text: page(), from: "the table of messages", command: "pnpm messages" });
 
 function page(): string {
   const rows = messageList.map(({ code, name, level }) => `| [${code}](#${anchor(code, name)}) | ${name} | ${level} |`);

@@ -1,16 +1,14 @@
 /** Writes docs/metrics.md from the metrics that the services declare; `--check` only compares. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+
+import { writeOrCheck } from "./generated-file.ts";
 import { type DeclaredMetric, metricsTables } from "./metrics-tables.ts";
 
-const file = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/metrics.md");
-const text = page(await metricsTables());
-if (!process.argv.includes("--check")) writeFileSync(file, text);
-else if (readFileSync(file, "utf8") !== text) {
-  process.stdout.write("docs/metrics.md differs from the metrics that are declared: run pnpm metrics\n");
-  process.exitCode = 1;
-}
+writeOrCheck({
+  file: "docs/metrics.md",
+  text: page(await metricsTables()),
+  from: "the metrics that are declared",
+  command: "pnpm metrics",
+});
 
 function page(tables: Readonly<Record<string, readonly DeclaredMetric[]>>): string {
   const sections = Object.entries(tables).map(([service, metrics]) => {

@@ -1,27 +1,17 @@
 /**
  * Writes docs/settings.md and the list of all settings' names from the services' settings tables; `--check` only compares them.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describeSettings } from "@flotilla/runtime";
+import { writeOrCheck } from "./generated-file.ts";
 import { settingsTables } from "./settings-tables.ts";
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Read by the command `flotilla` itself. */
 const commandLine = ["PILOT_AGENT"];
 const files = new Map([
   ["docs/settings.md", page()],
   ["packages/runtime/src/settings/known-settings.json", names()],
 ]);
-for (const [file, text] of files) {
-  const path = join(root, file);
-  if (!process.argv.includes("--check")) writeFileSync(path, text);
-  else if (readFileSync(path, "utf8") !== text) {
-    process.stdout.write(`${file} differs from the settings tables: run pnpm settings\n`);
-    process.exitCode = 1;
-  }
-}
+for (const [file, text] of files) writeOrCheck({ file, text, from: "the settings tables", command: "pnpm settings" });
 
 /** One a line, so that a new one is a line of a diff. */
 function names(): string {

@@ -31,7 +31,7 @@ Over the wire, in both forms unless --form names one:
   --serve             a control plane in this process for each scenario, over 15010 and 15012 (on free ports)
   --target HOST:PORT  one that runs already; --ca FILE for TLS; --input DIR where it reads DIR/input, DIR/mesh.yaml and DIR/networks.yaml: scenarios
                       and their steps are written there. Without, it must hold the input of the one scenario that is named, and steps are left out.
-  --start COMMAND     one process for each scenario; COMMAND may name {input} {mesh} {networks} {env} {port} {work}`;
+  --start COMMAND     one process for each scenario; COMMAND may name {input} {clusters} {mesh} {networks} {env} {port} {work}`;
 
 /** @throws when an option is unknown. */
 export function parseOptions(args: readonly string[], root: string): Options {

@@ -92,10 +92,13 @@ async function compared(results: readonly (number | Error)[]) {
   };
   const stop = new AbortController();
   const running = compareEvidence(options, stop.signal);
-  await until(() => looks >= results.length, { withinMs: 10_000, what: "the comparisons" });
-  await new Promise(setImmediate);
-  stop.abort();
-  await running;
+  try {
+    await until(() => looks >= results.length, { withinMs: 10_000, what: "the comparisons" });
+    await new Promise(setImmediate);
+  } finally {
+    stop.abort();
+    await running;
+  }
   return lines;
 }
 

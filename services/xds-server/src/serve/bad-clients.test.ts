@@ -357,7 +357,10 @@ describe("bad clients", () => {
     using client = new RawClient(server).ask(types.cluster);
     client.call.on("data", () => void answers++);
     await until(() => answers === 1, soon("an answer"));
-    assert.match(JSON.stringify(lines), /unreadable fields of the proxy's own ProxyConfig.*proxyHeaders\.server: is no object/);
+    assert.match(
+      JSON.stringify(lines),
+      /unreadable fields of the proxy's own ProxyConfig.*proxyHeaders\.server: is no object/,
+    );
     assert.match(await server.metrics.text(), /flotilla_xds_unreadable_proxy_configs_total 1/);
   });
 

@@ -2,8 +2,8 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useAnswer } from "../parts/reading.tsx";
+import { protocols, type RequestField, requestFields } from "../state/asked-request.ts";
 import { router } from "../state/browser.ts";
-import { protocols, type RequestField, requestFields } from "../state/request-way.ts";
 
 const typingMs = 150;
 

@@ -12,9 +12,9 @@ import { counted, formatCount } from "../format/quantities.ts";
 import { Table } from "../parts/list.tsx";
 import { Answered, Empty, useAnswer } from "../parts/reading.tsx";
 import { ObjectLink, ProxyLink, type Tone } from "../parts/text.tsx";
+import { askedWay, type Outcome, outcomesOf } from "../state/asked-request.ts";
 import { router } from "../state/browser.ts";
 import { proxyPath } from "../state/places.ts";
-import { askedWay, type Outcome, outcomesOf } from "../state/request-way.ts";
 import { formatAddress } from "../state/router.ts";
 import { RequestForm } from "./request-form.tsx";
 

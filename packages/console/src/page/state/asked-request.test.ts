@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { PathDestination, PathEnd, ProxyWay } from "../../contract/index.ts";
-import { askedWay, outcomesOf } from "./request-way.ts";
+import { askedWay, outcomesOf } from "./asked-request.ts";
 import { parseAddress } from "./router.ts";
 
 describe("the request in the address", () => {

@@ -16,6 +16,7 @@ import { createObservers } from "./app/observers.ts";
 import { decideSecrets } from "./app/secret-access.ts";
 import { serveSecure } from "./app/secure-port.ts";
 import { loadSnapshot, openSnapshot } from "./app/snapshot.ts";
+import { keepForZtunnels } from "./app/ztunnel-resources.ts";
 import { serveOperatorPages } from "./debug/operator-pages.ts";
 import { serveDebugPages } from "./debug/pages.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
@@ -68,6 +69,7 @@ async function run(service: XdsService): Promise<void> {
   inBackground(followBus(service, { mesh, snapshot, ingest, observers, connected, metrics: ingestMetrics }));
   inBackground(ingest.persist(stop));
   await orAborted(mesh.completed, stop);
+  using _forZtunnels = await keepForZtunnels(mesh.core, settings.ambient, stop);
 
   const { authenticator } = identity.peers;
   await using plain = await servePlain(service, ads, { authenticator, mode: "offered" });

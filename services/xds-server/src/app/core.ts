@@ -102,6 +102,20 @@ export class Core {
     return this.#graph.observe(queries.named, names.key, subject, onStale);
   }
 
+  /** All resources of a type, kept until released; computed slice by slice, so that other work may run after each. */
+  *observeInSteps(subject: Subject, typeUrl: string): Generator<undefined, Disposable | undefined> {
+    const queries = this.#queries(subject, typeUrl);
+    if (queries === undefined) return undefined;
+    const ignore = (): void => undefined;
+    using slices = new DisposableStack();
+    for (const text of this.#graph.evaluate(queries.sliceTexts, undefined, subject)) {
+      slices.adopt(this.#graph.observe(queries.slice, text, subject, ignore), (slice) => slice.release());
+      yield;
+    }
+    const all = this.#graph.observe(queries.all, undefined, subject, ignore);
+    return { [Symbol.dispose]: () => all.release() };
+  }
+
   /** Defaults included. */
   get mesh(): MeshConfig {
     return this.#graph.get(keys.mesh) ?? defaultMesh();

@@ -248,9 +248,12 @@ export interface ResourceSetQueries {
   readonly all: ViewQuery<undefined, ResourceSet>;
   /** The resources of the names asked for that exist. */
   readonly named: ViewQuery<NameSetKey, ResourceSet>;
+  /** The parts of `all`. */
+  readonly sliceTexts: ViewQuery<undefined, readonly SliceText[]>;
+  readonly slice: ViewQuery<SliceText, Slice>;
 }
 
-interface Slice {
+export interface Slice {
   readonly content: ResourceSlice;
   readonly version: string;
 }
@@ -302,5 +305,6 @@ export function resourceSetQueries(generator: Generator): ResourceSetQueries {
       (view, key) => joined(view.read(namedTexts, key).map((text) => view.read(slice, text))),
       sameVersion,
     ),
+    ...{ sliceTexts: allTexts, slice },
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Config } from "@flotilla/model";
-import { type BackendTlsSpec, backendTlsRules } from "./backend-tls.ts";
+import { type BackendTlsSpec, backendTlsRules, beatingPolicy, isIgnoredPolicy, targetKind } from "./backend-tls.ts";
 
 const ports = [
   { name: "http", number: 80 },
@@ -112,3 +112,62 @@ const cases: readonly { name: string; policies: readonly Config<BackendTlsSpec>[
 for (const { name, policies, rules: expected } of cases) {
   test(name, () => assert.deepEqual(rules(...policies), expected));
 }
+
+test("targets are Services and ServiceEntries of their groups alone", () => {
+  const istio = "networking.istio.io";
+  assert.equal(targetKind({ kind: "Service" }), "Service");
+  assert.equal(targetKind({ group: istio, kind: "ServiceEntry" }), "ServiceEntry");
+  for (const ref of [
+    { kind: "ServiceEntry" },
+    { group: istio, kind: "Sidecar" },
+    { group: istio, kind: "Service" },
+    {},
+  ])
+    assert.equal(targetKind(ref), undefined);
+});
+
+test("a policy is ignored where its annotation says so", () => {
+  const annotated = (value: string) => ({
+    ...policy("a", {}),
+    annotations: { "istio.io/ignore-policy-attachment": value },
+  });
+  assert.equal(isIgnoredPolicy(annotated("True")), true);
+  assert.equal(isIgnoredPolicy(annotated("false")), false);
+  assert.equal(isIgnoredPolicy(policy("a", {})), false);
+});
+
+test("a policy is beaten by an older one of its namespace for the same target", () => {
+  const own = policy("own", { targetRefs: toService() }, 2);
+  const [ref = {}] = toService();
+  const beatenBy = (other: Config<BackendTlsSpec>) => beatingPolicy(own, ref, [own, other])?.key.name;
+  assert.equal(beatenBy(policy("old", { targetRefs: toService() }, 1)), "old");
+  assert.equal(beatenBy(policy("young", { targetRefs: toService() }, 3)), undefined);
+  assert.equal(beatenBy(policy("port", { targetRefs: toService("tls") }, 1)), undefined);
+  assert.equal(beatenBy(policy("nothing", {}, 1)), undefined);
+  const elsewhere = policy("elsewhere", { targetRefs: toService() }, 1);
+  assert.equal(beatenBy({ ...elsewhere, key: { ...elsewhere.key, namespace: "bank" } }), undefined);
+});
+
+test("a rule names its policies, and the names that callers verify", () => {
+  const subjectAltNames = [
+    { type: "Hostname", hostname: "a.corp" },
+    { type: "URI", uri: "spiffe://corp/a" },
+    { type: "Other", hostname: "b.corp" },
+  ];
+  const [first, ...more] = backendTlsRules(
+    [
+      policy("all", { targetRefs: toService(), validation: { ...system("all.corp"), subjectAltNames } }),
+      policy("port", { targetRefs: [...toService("tls"), ...toService("http")], validation: system("port.corp") }),
+    ],
+    sources,
+  );
+  assert.deepEqual(more, []);
+  assert.deepEqual(first?.annotations, {
+    "internal.istio.io/parents": "BackendTLSPolicy/shop.all,BackendTLSPolicy/shop.port",
+  });
+  assert.deepEqual(first.spec.trafficPolicy?.tls?.subjectAltNames, ["a.corp", "spiffe://corp/a"]);
+  assert.deepEqual(
+    first.spec.trafficPolicy.portLevelSettings.map(({ port }) => port?.number),
+    [80, 443],
+  );
+});

@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import {
   type InferencePoolSpec,
+  isOwnPoolService,
+  isPoolRef,
   isPoolService,
   poolService,
   poolServiceName,
@@ -68,6 +70,31 @@ for (const { name, mode, failsOpen } of pickers)
 test("without its Service a pool has no port and no picker", () => {
   const found = poolServiceOf({ home: "shop.svc.cluster.local", service: "llama-ip-1" }, () => undefined);
   assert.deepEqual([found.port, found.picker], [undefined, undefined]);
+});
+
+test("a reference leads to a pool by its group and kind", () => {
+  const group = "inference.networking.k8s.io";
+  assert.equal(isPoolRef({ group, kind: "InferencePool", name: "llama" }), true);
+  for (const ref of [{ kind: "InferencePool" }, { group }, { group, kind: "Service" }, {}])
+    assert.equal(isPoolRef(ref), false);
+});
+
+test("a Service is a pool's own by its label", () => {
+  const { labels = {} } = poolService(aPool(), "llama-ip-1")?.metadata ?? {};
+  assert.deepEqual([isOwnPoolService(labels), isPoolService(labels)], [true, true]);
+  assert.deepEqual([isOwnPoolService({ app: "llama" }), isPoolService({ app: "llama" })], [false, false]);
+});
+
+test("a Service without one of the picker's labels has no picker", () => {
+  const { labels = {} } = poolService(aPool(), "llama-ip-1")?.metadata ?? {};
+  const place = { home: "shop.svc.cluster.local", service: "llama-ip-1" };
+  const names = Object.keys(labels).filter((name) => name.includes("extension"));
+  assert.equal(names.length, 3);
+  for (const name of names) {
+    const { [name]: _, ...rest } = labels;
+    const found = poolServiceOf(place, () => ({ labels: rest, port: 54321 }));
+    assert.deepEqual([found.port, found.picker], [54321, undefined], name);
+  }
 });
 
 const edge: PoolGateway = { namespace: "infra", name: "edge" };

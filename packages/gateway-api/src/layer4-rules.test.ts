@@ -1,7 +1,7 @@
 /** Server names of TLSRoutes: what a listener and a route have in common. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { tlsRoutes } from "./layer4-rules.ts";
+import { tcpRoutes, tlsRoutes } from "./layer4-rules.ts";
 import type { ListenerPlan } from "./listener-plan.ts";
 import { attachRoute } from "./route-attachments.ts";
 import { routeHead } from "./route-head.ts";
@@ -50,4 +50,35 @@ describe("server names of a TLSRoute within the mesh", () => {
     ["are those of several that are the parent's", ["a.example", "db.shop.svc"], ["*.shop.svc"], ["db.shop.svc"]],
   ] as const)
     it(name, () => assert.deepEqual(namesOf(hostnames, hosts), names));
+});
+
+describe("routes of connections", () => {
+  const text = (backendRefs: readonly object[], port = 0) =>
+    tcpRoutes({ rules: [{ backendRefs }] }, port, context).map(
+      ({ match, route }) =>
+        `${match.map((one) => one.port)}: ${route
+          .map(({ destination: to, weight }) => `${to?.host}:${to?.port?.number} ${to?.subset}/${weight}`)
+          .join(", ")}`,
+    );
+  for (const [name, refs, port, want] of [
+    ["one back end for all ports", [{ name: "db", port: 5432 }], 0, ": db.shop.svc.cluster.local:5432 /0"],
+    ["the port of their parent", [{ name: "db", port: 5432 }], 80, "80: db.shop.svc.cluster.local:5432 /0"],
+    [
+      "several back ends by weight",
+      [
+        { name: "a", port: 1, weight: 3 },
+        { name: "b", port: 2 },
+      ],
+      0,
+      ": a.shop.svc.cluster.local:1 /3, b.shop.svc.cluster.local:2 /1",
+    ],
+    [
+      "no back end with traffic",
+      [{ name: "a", port: 1, weight: 0 }],
+      0,
+      ": internal.cluster.local:65535 zero-weight/0",
+    ],
+  ] as const)
+    it(`have ${name}`, () => assert.deepEqual(text(refs, port), [want]));
+  it("have none without rules", () => assert.deepEqual(tcpRoutes({}, 80, context), []));
 });

@@ -57,6 +57,18 @@ const cases: readonly { name: string; listeners: readonly ListenerSpec[]; servin
       why: "Listener has a conflict with another listener attached to the same Gateway",
     },
     {
+      name: "two protocols on one port",
+      listeners: [http, { ...http, name: "tcp", protocol: "TCP", hostname: "a.example" }],
+      serving: ["infra/*"],
+      why: "Listener has a conflict with another listener attached to the same Gateway",
+    },
+    {
+      name: "one protocol for two hosts on one port, and another port for the same host",
+      listeners: [http, { ...http, name: "own", hostname: "a.example" }, { ...http, name: "alt", port: 81 }],
+      serving: ["infra/*", "infra/a.example", "infra/*"],
+      why: "",
+    },
+    {
       name: "a certificate that is missing",
       listeners: [https("a", { name: "lost" }), https("b", { name: "cert" })],
       serving: ["infra/b.example"],
@@ -143,4 +155,33 @@ test("a Gateway with one broken listener is accepted with the others, without an
   assert.equal(accepted([http]), "True Accepted");
   assert.equal(accepted([http, https("a", { name: "lost" })]), "True ListenersNotValid");
   assert.equal(accepted([https("a", { name: "lost" })]), "False ListenersNotValid");
+});
+
+test("conflicts of listeners have their reason: TLS in both of its forms is one protocol", () => {
+  const tls = { tls: { mode: "Passthrough" } };
+  const reasons = (...listeners: readonly ListenerSpec[]) =>
+    planned(listeners).listeners.map(({ problems }) => problems.conflicted?.reason ?? "");
+  const secure = https("s", { name: "cert" });
+  assert.deepEqual(reasons(http, { ...http, name: "tcp", protocol: "TCP" }), ["", "ProtocolConflict"]);
+  assert.deepEqual(reasons(http, { ...http, name: "again" }), ["", "HostnameConflict"]);
+  assert.deepEqual(reasons(secure, { ...secure, ...tls, name: "t", protocol: "TLS" }), ["", "HostnameConflict"]);
+  assert.deepEqual(reasons(secure, { ...secure, ...tls, name: "t", protocol: "TLS", hostname: "t.example" }), ["", ""]);
+});
+
+test("a listener takes the kinds of routes that its protocol has, of those that it allows", () => {
+  const kindsOf = (listener: Omit<ListenerSpec, "name">, kinds?: readonly object[]) =>
+    planned([{ name: "l", ...listener, ...(kinds && { allowedRoutes: { kinds } }) }]).listeners.map(
+      ({ kinds: found, problems }) =>
+        `${found.join(" ")}${problems.resolvedRefs ? ` ${problems.resolvedRefs.reason}` : ""}`,
+    )[0];
+  const terminated = { port: 443, protocol: "TLS", tls: { mode: "Terminate", certificateRefs: [{ name: "cert" }] } };
+  assert.equal(kindsOf({ port: 80, protocol: "HTTP" }), "HTTPRoute GRPCRoute");
+  assert.equal(kindsOf({ port: 80, protocol: "TCP" }), "TCPRoute");
+  assert.equal(kindsOf(terminated), "TLSRoute TCPRoute");
+  assert.equal(kindsOf({ ...terminated, tls: { mode: "Passthrough" } }), "TLSRoute");
+  assert.equal(kindsOf({ port: 80, protocol: "HTTP" }, [{ kind: "GRPCRoute" }]), "GRPCRoute");
+  const refused = "InvalidRouteKinds";
+  assert.equal(kindsOf({ port: 80, protocol: "HTTP" }, [{ kind: "TCPRoute" }]), ` ${refused}`);
+  assert.equal(kindsOf({ port: 80, protocol: "HTTP" }, [{ group: "x.io", kind: "HTTPRoute" }]), ` ${refused}`);
+  assert.equal(kindsOf({ port: 80, protocol: "HTTP" }, [{ kind: "x" }, { kind: "HTTPRoute" }]), `HTTPRoute ${refused}`);
 });

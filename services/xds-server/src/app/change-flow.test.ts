@@ -4,11 +4,12 @@ import { describe, it } from "node:test";
 import { trustBundleKind } from "@flotilla/auth";
 import type { Change } from "@flotilla/model";
 import { createMetrics, noopLogger, until } from "@flotilla/runtime";
+import { createIngestMetrics } from "../ingest/ingest-metrics.ts";
 import { createStreamMetrics } from "../serve/stream-metrics.ts";
 import { readSettings, type XdsService } from "../settings.ts";
 import { applyOptionsOf } from "../testing/apply-options.ts";
 import { aConfig, anEndpoint, aService, put } from "../testing/mesh.ts";
-import { createChangeFlow } from "./change-flow.ts";
+import { createChangeFlow, createIngest } from "./change-flow.ts";
 import type { ApplyOptions } from "./core-source.ts";
 import { Revocations } from "./identity.ts";
 import { ServedMesh } from "./mesh.ts";
@@ -22,6 +23,8 @@ const endpoints = {
   ...{ type: "endpoints", op: "put", value: [anEndpoint("10.0.0.1")] },
   key: { shard: "s", namespace: "shop", hostname: "a.example", name: "a" },
 } as Change;
+
+const workload = { type: "workload", op: "delete", key: { cluster: "Kubernetes", uid: "w" } } as unknown as Change;
 
 /** A flow whose batches are noted; those of `refused` names cannot be applied. */
 function aFlow(refused: readonly string[] = []) {
@@ -76,14 +79,14 @@ describe("a batch of changes", () => {
       aConfig("MeshConfig", "istio-system", "istio", {}),
       aConfig("MeshNetworks", "istio-system", "istio", {}),
     );
-    flow.apply([...routes(2), ...documents, ...put(aService("a", "shop")), endpoints], 1, cause(1));
+    flow.apply([...routes(2), ...documents, ...put(aService("a", "shop")), endpoints, workload], 1, cause(1));
     flow.flush();
     const counts = await Promise.all(
-      ["config", "global", "networks", "service", "endpoint"].map((type) =>
+      ["config", "global", "networks", "service", "endpoint", "workload"].map((type) =>
         read(`pilot_push_triggers{type="${type}"}`),
       ),
     );
-    assert.deepEqual(counts, ["1", "1", "1", "1", "1"]);
+    assert.deepEqual(counts, ["1", "1", "1", "1", "1", "1"]);
   });
 
   it("reports each change that cannot be applied by its key", async () => {
@@ -94,6 +97,31 @@ describe("a batch of changes", () => {
     assert.equal(await read("refused_total"), "1");
     assert.equal(errors.length, 1);
     assert.match(errors[0] ?? "", /config VirtualService\/shop\/r1/);
+  });
+});
+
+describe("the first whole state", () => {
+  it("completes the mesh once it is applied", async () => {
+    const { flow, batches } = aFlow();
+    using _ = flow;
+    const settings = settingsOf();
+    const mesh = new ServedMesh(settings);
+    const logged: string[] = [];
+    const log = { ...noopLogger, info: (text: string) => void logged.push(text) };
+    const snapshot = { entries: new Map(), position: 4, epoch: "e", mark: undefined, setAside: [] };
+    const ingest = createIngest({ settings, log } as unknown as XdsService, {
+      ...{ mesh, flow, metrics: createIngestMetrics(createMetrics()) },
+      snapshot: { store: { load: async () => snapshot } } as never,
+    });
+    assert.equal(mesh.isComplete, false);
+    await ingest.loadSnapshot();
+    await mesh.completed;
+    assert.deepEqual([mesh.isComplete, ingest.position, ingest.epoch], [true, 4, "e"]);
+    assert.deepEqual(
+      batches.map(({ applied }) => applied.position),
+      [4],
+    );
+    assert.ok(logged.includes("the mesh is synced"));
   });
 });
 

@@ -6,11 +6,12 @@ import { typeUrl } from "@flotilla/proto";
 import { createLogger, noopLogger } from "@flotilla/runtime";
 import { nameSet } from "@flotilla/xds";
 import type { ClientIdentity } from "../serve/resource-source.ts";
+import type { XdsService } from "../settings.ts";
 import { applyOptionsOf } from "../testing/apply-options.ts";
 import { aConfig, aSidecar, put } from "../testing/mesh.ts";
 import { Core } from "./core.ts";
 import { createCoreSource } from "./core-source.ts";
-import { AccountReviews, reviewByList } from "./secret-access.ts";
+import { AccountReviews, decideSecrets, reviewByList } from "./secret-access.ts";
 
 const log = createLogger("test", "error");
 const web: Account = { namespace: "shop", serviceAccount: "web" };
@@ -99,6 +100,39 @@ describe("reviews of accounts", () => {
     const asked = (list: readonly string[]) => reviewByList(list)(web);
     const answers = [["shop/web"], ["shop/*"], ["*"], ["shop/batch"], ["other/*"], []].map(asked);
     assert.deepEqual(await Promise.all(answers), [true, true, true, false, false, false]);
+  });
+});
+
+describe("the right to Secrets", () => {
+  /** The reviews that a mesh is given, and those that come back to be disposed of. */
+  function decided(secretReaders: readonly string[], reviewSecretAccess?: () => Promise<boolean>) {
+    const given: unknown[] = [];
+    const mesh = { source: { decideSecrets: (reviews: unknown) => void given.push(reviews) } };
+    const identity = { cluster: reviewSecretAccess && { reviewSecretAccess } };
+    const service = { settings: { secretReaders }, log: noopLogger } as unknown as XdsService;
+    return { given, owned: decideSecrets(service, { mesh, identity } as never) };
+  }
+  const verdictOf = async (reviews: unknown) => {
+    using followed = (reviews as AccountReviews).follow(web, () => undefined);
+    await new Promise(setImmediate);
+    return followed.verdict;
+  };
+  it("is decided by the API server where there is one", async () => {
+    const { given, owned } = decided(["shop/web"], async () => false);
+    using _ = owned;
+    assert.deepEqual(given, [owned]);
+    assert.equal(await verdictOf(given[0]), "refused");
+  });
+  it("is decided by the list where there is none", async () => {
+    const { given, owned } = decided(["shop/web"]);
+    using _ = owned;
+    assert.deepEqual(given, [owned]);
+    assert.equal(await verdictOf(given[0]), "granted");
+  });
+  it("is not asked about without both", () => {
+    const { given, owned } = decided([]);
+    assert.deepEqual(given, []);
+    owned[Symbol.dispose]();
   });
 });
 

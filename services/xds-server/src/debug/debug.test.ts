@@ -380,6 +380,8 @@ describe("debug pages", () => {
   it("over xDS: config_dump is packed, pages are bytes", async () => {
     const dump = await ask("istio.io/debug/config_dump", ["web.shop"], "shop");
     assert.ok(dump.resources.some(({ typeUrl: url }) => url.endsWith("ClustersConfigDump")));
+    for (const names of [[], ["web.shop", "web.shop"], ["no.where"]])
+      assert.deepEqual((await ask("istio.io/debug/config_dump", names, "shop")).resources, [], `${names}`);
     const { resources } = await ask("istio.io/debug", ["list"], "shop");
     assert.ok(JSON.parse(Buffer.from(resources[0]?.value ?? []).toString()).includes("syncz"));
   });

@@ -11,9 +11,11 @@ import type { StreamRecord } from "../serve/stream-record.ts";
 export interface TrustReportOptions {
   readonly core: Core;
   readonly streams: () => readonly StreamRecord[];
+  /** Between two looks. */
+  readonly everyMs?: number;
 }
 
-const everyMs = 1_000;
+const defaultEveryMs = 1_000;
 /** Reported again unchanged after this, well before it vanishes. */
 const againMs = trustReportTtlMs / 3;
 
@@ -21,7 +23,11 @@ const againMs = trustReportTtlMs / 3;
  * Writes reports until `stop` fires; without one, ca waits for the proxies.
  * @throws BusError when a report is not written; the next run writes it
  */
-export function trustReports({ core, streams }: TrustReportOptions): (bus: Bus, stop: AbortSignal) => Promise<void> {
+export function trustReports({
+  core,
+  streams,
+  everyMs = defaultEveryMs,
+}: TrustReportOptions): (bus: Bus, stop: AbortSignal) => Promise<void> {
   const bundles = new KnownBundles(core);
   const id = randomUUID();
   return async (bus, stop) => {

@@ -20,12 +20,17 @@ const proxy = { id: "vm.n", namespace: "n", network: "", ipAddresses: ["10.9.0.1
 const metadata = { AUTO_REGISTER_GROUP: "vms" };
 machines.observer.opened?.({ id: "vm", proxy: { ...proxy, metadata }, identities: [] } as unknown as StreamRecord);
 
-const cases = [
+/** A report that others wait for is removed when the replica stops; the others vanish with their time. */
+const cases: readonly {
+  readonly name: string;
+  readonly reports: (bus: Bus, stop: AbortSignal) => Promise<void>;
+  readonly isRemoved?: boolean;
+}[] = [
   { name: "trusted roots", reports: trustReports({ core, streams: none }) },
-  { name: "the distribution", reports: distributionReports(distribution) },
+  { name: "the distribution", reports: distributionReports(distribution), isRemoved: true },
   { name: "machines", reports: registrationReports(machines) },
 ];
-for (const { name, reports } of cases)
+for (const { name, reports, isRemoved = false } of cases)
   test(`reports of ${name} fail with the bus, and the next run writes them under the same key`, async () => {
     const stop = new AbortController();
     const keys: string[] = [];
@@ -35,12 +40,15 @@ for (const { name, reports } of cases)
       if (keys.length < 3) throw new Error("maximum message size exceeded");
       return ++written;
     };
-    const values = { put, delete: async () => undefined } as unknown as KeyValue;
+    const removed: string[] = [];
+    const values = { put, delete: async (key: string) => void removed.push(key) } as unknown as KeyValue;
     const bus = { state: { connected: true }, keyValue: async () => values } as unknown as Bus;
     for (let run = 0; run < 2; run++) await assert.rejects(reports(bus, stop.signal), /maximum message size/);
     const running = reports(bus, stop.signal);
     await until(() => written > 0, { withinMs: 30_000, what: "the report", everyMs: 5 });
     assert.equal(new Set(keys).size, 1);
+    assert.deepEqual(removed, []);
     stop.abort();
     await running;
+    assert.deepEqual(removed, isRemoved ? [keys[0]] : []);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Deadlines } from "./push-queue.ts";
+import { Deadlines, systemClock } from "./push-queue.ts";
 import { FakeClock } from "./testing/fake-clock.ts";
 
 function setUp() {
@@ -46,4 +46,18 @@ describe("deadlines", () => {
     await clock.advance(10);
     assert.deepEqual(late, ["a 190"]);
   });
+});
+
+it("the time that the process has worked grows, also where Node does not know that of its threads", () => {
+  const own = process.threadCpuUsage;
+  const replace = (value: typeof own | undefined) => Object.assign(process, { threadCpuUsage: value });
+  try {
+    for (const known of [own, undefined]) {
+      replace(known);
+      const before = systemClock.worked();
+      assert.ok(before >= 0 && systemClock.worked() >= before);
+    }
+  } finally {
+    replace(own);
+  }
 });

@@ -82,6 +82,16 @@ describe("arrivals of generations", () => {
     assert.deepEqual([arrivals.of(7)?.bytes, arrivals.of(8)?.bytes], [30, 20]);
   });
 
+  it("have no time where that of the event is not known, and none before the event", () => {
+    const { deliveries, arrivals, at, apply } = setUp();
+    const stream = deliveries.tracker();
+    apply([group(7, 0), group(8, 5_000)], () => stream.expect("routes"));
+    stream.sent("routes", 10);
+    at(1_200);
+    stream.answered("routes", "accepted");
+    assert.deepEqual([arrivals.of(7)?.lastAckMs, arrivals.of(8)?.lastAckMs], [undefined, 0]);
+  });
+
   it("are not kept of changes without configuration, and of the last thousand generations only", () => {
     const { arrivals, apply } = setUp();
     apply([group(1, 1_000), group(2, 1_000, endpoints)], () => undefined);

@@ -150,10 +150,11 @@ class NatsBus implements Bus {
 
   async forget(sequences: readonly number[]): Promise<void> {
     if (sequences.length === 0) return;
-    const horizon = Math.max(await horizonOf(this.#link.manager), ...sequences);
+    const { manager } = this.#link;
+    const horizon = Math.max(await this.#link.request(() => horizonOf(manager)), ...sequences);
     // First the mark, then the removal: a reader in between begins again without need, never too late.
     await this.publish([{ subject: horizonSubject, payload: new TextEncoder().encode(String(horizon)) }]);
-    for (const sequence of sequences) await removeMessage(this.#link.manager, sequence);
+    for (const sequence of sequences) await this.#link.request(() => removeMessage(manager, sequence));
   }
 
   keyValue(bucket: string, options: KeyValueOptions = {}): Promise<KeyValue> {

@@ -1,6 +1,7 @@
 /** Shared values over a NATS server in memory: what its bucket is made with, and how it is found again after faults. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createLogger, until } from "@flotilla/runtime";
 import { type Bus, connectBus, type KeyValue } from "./index.ts";
 import { type NatsInMemory, startNatsInMemory } from "./nats-server.fixture.ts";
@@ -120,6 +121,37 @@ describe("shared values over NATS in memory", () => {
       await values.put("b", bytes("two"));
       assert.equal(textOf((await values.get("b"))?.value), "two");
     });
+
+  it("are asked for when servers that stood still answer again, not seconds later", async () => {
+    await values.put("a", bytes("one"));
+    server.greets = false;
+    server.drop();
+    await until(() => lines.includes("nats disconnected") && server.connections === 1, soon("a connection in vain"));
+    const [found, stored] = [values.get("a"), values.put("b", bytes("two"))];
+    await nextTurn();
+    // The client library begins another attempt, and drops what it has to send.
+    server.greets = true;
+    const back = performance.now();
+    server.drop();
+    assert.deepEqual([textOf((await found)?.value), await stored], ["one", 2]);
+    const waitedMs = performance.now() - back;
+    assert.ok(waitedMs < 3_000, `${waitedMs} ms`);
+  });
+
+  it("are given up with the connection over which they were asked for", async () => {
+    server.silence = (subject) => subject.includes("leases");
+    const attempts = [values.get("a"), values.put("a", bytes("one")), values.update("a", bytes("one"), 0)];
+    const ended = Promise.allSettled([...attempts, values.delete("a")]);
+    await until(() => server.calls.filter((call) => call.includes("leases")).length >= 5, soon("the requests"));
+    const lost = performance.now();
+    server.drop();
+    for (const result of await ended) {
+      assert.ok(result.status === "rejected");
+      assert.match(String(result.reason), /BUS_CONNECT.*is lost/);
+    }
+    const waitedMs = performance.now() - lost;
+    assert.ok(waitedMs < 3_000, `${waitedMs} ms`);
+  });
 
   it("are watched over a lost connection, each value once", async () => {
     await values.put("a", bytes("one"));

@@ -49,7 +49,7 @@ const unanswered: readonly string[] = [...notReceived, ErrorCode.Timeout];
 export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOptions, parts: Parts): Promise<KeyValue> {
   const name = `flotilla-${token(bucket)}`;
   const { link, client, replicas } = parts;
-  const open = async () => {
+  const find = async () => {
     const stream = `KV_${name}`;
     const bounds = boundSettings(stream);
     // The leader answers: another copy may not have what was acknowledged a moment ago.
@@ -67,6 +67,7 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
   const retried = <T>(work: () => Promise<T>, codes: readonly string[]): Promise<T> =>
     retryWhile((error) => error instanceof NatsError && codes.includes(error.code), work, parts);
   const { last, store, storeOver } = messagesOf(name, parts);
+  const open = () => link.request(find);
   let values = await retried(open, unanswered);
   /** A bucket that was lost with its server is made anew, empty; one without a leader is waited for. */
   const use = async <T>(work: (kv: KV) => Promise<T>, codes: readonly string[] = notReceived): Promise<T> => {
@@ -84,19 +85,19 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
     bucket,
     setAside: parts.setAside,
     get: async (key) => {
-      const entry = await use(() => last(key), unanswered);
+      const entry = await use(() => link.request(() => last(key)), unanswered);
       return entry?.value === undefined ? undefined : entry;
     },
-    put: (key, value, code) => use(() => store(key, value, { code })),
+    put: (key, value, code) => use(() => link.request(() => store(key, value, { code }))),
     update: async (key, value, revision, code) => {
       try {
-        return await use(() => storeOver(key, value, revision, code));
+        return await use(() => link.request(() => storeOver(key, value, revision, code)));
       } catch (error) {
         if (isOvertaken(error)) return undefined;
         throw error;
       }
     },
-    delete: (key) => use((kv) => kv.delete(token(key))),
+    delete: (key) => use((kv) => link.request(() => kv.delete(token(key)))),
     entries: () => use(() => entries(name, parts), unanswered),
     watch: (stop) => watch(name, parts, stop),
   };

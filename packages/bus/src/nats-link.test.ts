@@ -116,6 +116,30 @@ describe("the link to the stream", () => {
     await link.close();
   });
 
+  it("sends requests when the stream answers, gives them up with the connection, and waits five seconds for one", async (t) => {
+    const { link, event } = aLink();
+    let sent = 0;
+    const send = () => {
+      sent++;
+      return new Promise<never>(() => undefined);
+    };
+    const underWay = link.request(send);
+    event(Events.Disconnect);
+    await assert.rejects(underWay, { code: "BUS_CONNECT", message: /the connection to a:4222 is lost/ });
+    await until(() => !link.state.connected, soon("the loss"));
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const inVain = assert.rejects(link.request(send), { code: "BUS_CONNECT", message: /were away for 5000 ms/ });
+    t.mock.timers.tick(5_000);
+    await inVain;
+    t.mock.timers.reset();
+    const waiting = link.request(async () => "answer");
+    event(Events.Reconnect);
+    assert.equal(await waiting, "answer");
+    assert.equal(sent, 1);
+    await link.close();
+    await assert.rejects(link.request(send), { code: "BUS_CLOSED" });
+  });
+
   it("names its server where there is no cluster", async () => {
     for (const [info, server] of [
       [{ server_id: "one" }, "one"],

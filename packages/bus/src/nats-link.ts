@@ -2,7 +2,7 @@
  * The connection of a bus to its stream: whether it stands, which stream it is. Lost and back are
  * reported once each; back means that the stream answers, not only that the connection stands.
  */
-import { type Logger, orAborted } from "@flotilla/runtime";
+import { type Logger, orAborted, timeLimit } from "@flotilla/runtime";
 import { Events, type JetStreamManager, type NatsConnection } from "nats";
 import type { BusState } from "./bus.ts";
 import { BusError } from "./errors.ts";
@@ -17,6 +17,9 @@ export interface LinkOptions {
   readonly log: Logger;
   readonly nowMs: () => number;
 }
+
+/** How long a request waits for servers that are away: as long as for its answer. */
+const waitMs = 5_000;
 
 /** Tracks whether the stream answers, and its epoch. */
 export class NatsLink {
@@ -73,6 +76,16 @@ export class NatsLink {
     this.closed.throwIfAborted();
   }
 
+  /**
+   * Sends a request when the stream answers, and gives it up when the connection is lost: the client library drops what waits to be sent at
+   * each attempt to connect, and such a request would end with its time-out, seconds after the servers are back.
+   * @throws BusError BUS_CONNECT, BUS_CLOSED
+   */
+  async request<T>(send: () => Promise<T>): Promise<T> {
+    if (!this.#state.connected) await this.#whenBackSoon();
+    return orAborted(send(), this.lost);
+  }
+
   onState(listener: (state: BusState) => void): () => void {
     this.#stateListeners.add(listener);
     return () => this.#stateListeners.delete(listener);
@@ -105,6 +118,16 @@ export class NatsLink {
     this.#lost.abort(reason);
     this.#back.resolve();
     await closeConnection(this.connection);
+  }
+
+  async #whenBackSoon(): Promise<void> {
+    using limit = timeLimit(waitMs, this.closed);
+    try {
+      await this.whenBack(limit.signal);
+    } catch (error) {
+      this.closed.throwIfAborted();
+      throw new BusError("BUS_CONNECT", `the servers were away for ${waitMs} ms`, { cause: error });
+    }
   }
 
   async #watchConnection(): Promise<void> {

@@ -83,8 +83,9 @@ export class NatsPublishing {
     await delay(retryMs, this.#link.closed);
     this.#link.closed.throwIfAborted();
     if (!this.#link.state.connected) return;
+    const { lost } = this.#link;
     try {
-      await this.#link.look();
+      await orAborted(this.#link.look(), lost);
     } catch (error) {
       this.#log.debug("jetstream does not answer yet", { error });
     }

@@ -15,6 +15,9 @@ export interface NatsInMemory extends AsyncDisposable {
   losesDelivery: (message: StoredInMemory) => boolean;
   /** Headers of the heartbeats beside the count, each with its end of line. */
   heartbeat: string | undefined;
+  /** False: connections are accepted and get no word, as by a server that stands still. */
+  greets: boolean;
+  readonly connections: number;
   /** Ends every connection; clients connect again. */
   drop(): void;
 }
@@ -100,9 +103,10 @@ export async function startNatsInMemory(more: object = {}): Promise<NatsInMemory
     clients.add(client);
     socket.on("error", () => socket.destroy());
     socket.on("close", () => clients.delete(client));
+    readLines(client, receive);
+    if (!server.greets) return;
     const about = { server_id: "memory", version: "2.11.0", proto: 1, headers: true, max_payload: 1_048_576 };
     socket.write(`INFO ${JSON.stringify({ ...about, jetstream: true, ...more })}\r\n`);
-    readLines(client, receive);
   });
   await once(listener.listen(0, "127.0.0.1"), "listening");
   const drop = (): void => {
@@ -111,6 +115,10 @@ export async function startNatsInMemory(more: object = {}): Promise<NatsInMemory
   const server: NatsInMemory = {
     url: `nats://127.0.0.1:${(listener.address() as AddressInfo).port}`,
     ...{ jetstream, calls, silence: () => false, losesDelivery: () => false, heartbeat: undefined, drop },
+    greets: true,
+    get connections() {
+      return clients.size;
+    },
     async [Symbol.asyncDispose]() {
       clearInterval(beat);
       drop();

@@ -14,7 +14,7 @@ function names(changes: readonly Change[]): string {
   return changes.map(({ key }) => ("name" in key ? key.name : "")).join(",");
 }
 
-function replica(bus: Bus, holder: string, said: string[]) {
+function replica(bus: Bus, holder: string, said: string[], leaseMs = 600) {
   const report = (what: string) => {
     said.push(`${holder} ${what}`);
     return Promise.resolve(1);
@@ -35,7 +35,7 @@ function replica(bus: Bus, holder: string, said: string[]) {
     publisher,
     holder,
     log: noopLogger,
-    leaseMs: 600,
+    leaseMs,
     whilePublishing: aborted,
   });
   const running = duty.run(stop.signal);
@@ -109,4 +109,45 @@ test("a bucket that cannot be opened is tried again", async () => {
   await one.duty.settled;
   await one.stop();
   assert.deepEqual([attempts, said], [2, ["one all a"]]);
+});
+
+test("a lease is asked for as soon as the bus is back, not at the next renewal", async () => {
+  await using bus = await opened("duty-back");
+  const listeners = new Set<Parameters<Bus["onState"]>[0]>();
+  let asked = 0;
+  const keyValue: Bus["keyValue"] = async (...given) => {
+    const values = await bus.keyValue(...given);
+    const get: typeof values.get = (key) => {
+      asked++;
+      return values.get(key);
+    };
+    return { ...values, get };
+  };
+  let state: Bus["state"] = { connected: false, sinceMs: 0, reason: "a:4222" };
+  const onState: Bus["onState"] = (listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const cut = Object.defineProperty(Object.create(bus) as Bus, "state", { get: () => state });
+  const said: string[] = [];
+  const renewMs = 60_000;
+  const one = replica(Object.assign(cut, { keyValue, onState }), "one", said, 6 * renewMs);
+  await one.duty.noteSnapshot(() => [[change("a")]]);
+  await until(() => listeners.size === 1, { withinMs: 30_000, what: "the duty to wait" });
+  assert.equal(asked, 0);
+  state = { connected: true };
+  for (const listener of listeners) listener(state);
+  await until(() => said.includes("one all a"), { withinMs: renewMs / 2, what: "all to be published" });
+  assert.equal(listeners.size, 0);
+  await one.stop();
+});
+
+test("a duty that waits for the bus ends when it is stopped", async () => {
+  await using bus = await opened("duty-away");
+  const state: Bus["state"] = { connected: false, sinceMs: 0, reason: "a:4222" };
+  const cut = Object.defineProperty(Object.create(bus) as Bus, "state", { get: () => state });
+  const one = replica(cut, "one", []);
+  await one.duty.noteSnapshot(() => [[change("a")]]);
+  await one.stop();
+  assert.equal(one.duty.isOurs, false);
 });

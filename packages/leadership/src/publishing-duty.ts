@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Bus, Lease, type Publisher } from "@flotilla/bus";
-import { aborted, type FailingWork, keepRunning, type Logger } from "@flotilla/runtime";
+import { aborted, type FailingWork, keepRunning, type Logger, orAborted } from "@flotilla/runtime";
 import { Leadership } from "./leadership.ts";
 
 /** The publisher that a controller hands its changes to. */
@@ -90,6 +90,7 @@ export class PublishingDuty implements ChangePublisher {
     const lease = new Lease({ values, key: "publishing", holder, ttlMs: leaseMs, nowMs, wallClockMs: Date.now });
     this.#lease = lease;
     const hold = async () => {
+      await whenConnected(bus, stop);
       const isHeld = await lease.hold();
       if (!isHeld) this.#isSettled.resolve();
       return isHeld;
@@ -136,5 +137,17 @@ export class PublishingDuty implements ChangePublisher {
     if (this.#lease?.isHeld === true) return true;
     this.#term.lost.abort();
     return false;
+  }
+}
+
+/** The lease that ran out while the servers were away is asked for as soon as they answer, not at the next renewal. */
+async function whenConnected(bus: Bus, stop: AbortSignal): Promise<void> {
+  if (bus.state.connected) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = bus.onState(({ connected }) => connected && resolve());
+  try {
+    await orAborted(promise, stop);
+  } finally {
+    end();
   }
 }

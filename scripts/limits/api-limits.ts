@@ -1,6 +1,7 @@
 /** Bounds on what a writer of objects can take: over the API, in a directory, or by a URI that an object names. */
 import { inFile, type Limit } from "./limit.ts";
 
+const asSet = "services/config-controller/src/bounds-by-settings.test.ts";
 const ofApi = (setting: string) => ({ service: "config-controller", setting });
 
 export const apiLimits: readonly Limit[] = [
@@ -13,6 +14,8 @@ export const apiLimits: readonly Limit[] = [
         "services/config-controller/src/store/durable/durable-store.test.ts",
         "refuse what is too large, too much and too many at a time, and change nothing then",
       ],
+      [asSet, "the object beyond it is refused, others change, and there is room when one has gone"],
+      [asSet, "of writes that come together those beyond it are refused with 429"],
     ],
   },
   {
@@ -24,6 +27,7 @@ export const apiLimits: readonly Limit[] = [
         "services/config-controller/src/api/router.test.ts",
         "beyond the bound is refused, and taken once another has ended",
       ],
+      [asSet, "the watch beyond it is refused with 429, and taken when another has ended"],
     ],
   },
   {

@@ -123,6 +123,10 @@ export const httpLimits: readonly Limit[] = [
         "services/console/src/serve/console-limits.test.ts",
         "refuses a session beyond the bound with 429, and takes one again when another has ended",
       ],
+      [
+        "services/console/src/bounds-by-settings.test.ts",
+        "the session beyond it is refused with 429, and taken when another has ended",
+      ],
     ],
   },
   {
@@ -133,6 +137,10 @@ export const httpLimits: readonly Limit[] = [
       [
         "services/console/src/serve/console-limits.test.ts",
         "refuses a stream of events beyond the bound with 429, and opens one when another was closed",
+      ],
+      [
+        "services/console/src/bounds-by-settings.test.ts",
+        "the stream of events beyond it is refused with 429, and opened when another has ended",
       ],
     ],
   },

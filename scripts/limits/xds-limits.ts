@@ -2,6 +2,8 @@
 import { inFile, type Limit } from "./limit.ts";
 
 const badClients = "services/xds-server/src/serve/bad-clients.test.ts";
+const xdsAsSet = "services/xds-server/src/bounds-by-settings.test.ts";
+const caAsSet = "services/ca/src/bounds-by-settings.test.ts";
 const ofXds = (setting: string) => ({ service: "xds-server", setting });
 const ofCa = (setting: string) => ({ service: "ca", setting });
 
@@ -23,6 +25,7 @@ export const xdsLimits: readonly Limit[] = [
         "services/xds-server/src/serve/http2-floods.test.ts",
         "streams of one connection beyond the bound are refused, those within it and others go on",
       ],
+      [xdsAsSet, "streams of a connection beyond it are refused, those within it go on"],
       ["services/xds-server/src/serve/http2-floods.test.ts", "floods of HTTP/2 on 15012"],
     ],
   },
@@ -187,7 +190,10 @@ export const xdsLimits: readonly Limit[] = [
     resource: "names that a stream subscribes to",
     bounds: [ofXds("XDS_MAX_NAMES_PER_STREAM")],
     effect: "RESOURCE_EXHAUSTED before the request is taken in",
-    tests: [[badClients, "end their stream only"]],
+    tests: [
+      [badClients, "end their stream only"],
+      [xdsAsSet, "as many names are answered, one more ends the stream"],
+    ],
   },
   {
     resource: "text of a rejection, and names that are looked for in it",
@@ -238,6 +244,7 @@ export const xdsLimits: readonly Limit[] = [
         "services/ca/src/sign/fair-queue.test.ts",
         "a full line is refused, other lines are not, and the whole is bounded",
       ],
+      [caAsSet, "of requests of many identities those beyond it are refused, and the next are answered"],
     ],
   },
   {
@@ -260,6 +267,7 @@ export const xdsLimits: readonly Limit[] = [
         "packages/auth/src/cluster/token-reviewers.test.ts",
         "are as many at a time as may be, in order, also after one has failed",
       ],
+      [caAsSet, "the API server is asked about as many tokens at a time, the next one after an answer"],
     ],
   },
 ];

@@ -153,6 +153,41 @@ describe("a service that was taken over", () => {
     assert.ok(found !== undefined);
   });
 
+  it("makes consumers of a bucket up to a bound, of which one that ends has room for the next reader", async () => {
+    await using bus = await busOf("xds-server");
+    const values = await bus.keyValue("machines");
+    const stream = "KV_flotilla-machines";
+    const { maxConsumers } = boundsOf(stream);
+    const manager = await attacker.jetstreamManager({ checkAPI: false, timeout: 5_000 });
+    const inbox = "_INBOX.xds-server.bucket";
+    const [first, others] = [attacker.subscribe(`${inbox}.0`), attacker.subscribe(`${inbox}.more.*`)];
+    const make = (at: number) =>
+      manager.consumers.add(stream, {
+        ...{ durable_name: `of-bucket-${at}`, deliver_subject: at === 0 ? `${inbox}.0` : `${inbox}.more.${at}` },
+        ...{ filter_subject: "$KV.flotilla-machines.>", inactive_threshold: nanos(5_000) },
+        ...{ ack_policy: AckPolicy.None, deliver_policy: DeliverPolicy.New, mem_storage: true },
+      });
+    const countConsumers = async () => (await manager.streams.info(stream)).state.consumer_count;
+    const before = await countConsumers();
+    let made = 0;
+    const refused = await (async () => {
+      for (; made <= maxConsumers; made++) await make(made);
+    })().catch((error: unknown) => error);
+    // "maximum consumers limit reached"
+    assert.equal(apiCode(refused), 10_026, String(refused));
+    assert.ok(made <= maxConsumers && made + before >= maxConsumers, `${made} beside ${before}`);
+    await assert.rejects(values.entries(), (error) => apiCode(error) === 10_026);
+    // Values are read and written without a consumer, and other buckets have their own.
+    await values.delete("key-0");
+    assert.equal(await values.get("key-0"), undefined);
+    await (await victims.publisher.keyValue("ledger")).entries();
+    const soon = (what: string) => ({ what, withinMs: 60_000, everyMs: 50 });
+    first.unsubscribe();
+    assert.ok(await until(() => values.entries(), soon("room for a reader")));
+    others.unsubscribe();
+    await until(async () => (await countConsumers()) < maxConsumers / 2, soon("the end of consumers"));
+  });
+
   it("sends requests without end, and others are answered meanwhile", { timeout: 120_000 }, async () => {
     let [asked, isOver] = [0, false];
     const asking = Array.from({ length: 64 }, async () => {

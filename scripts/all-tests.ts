@@ -29,6 +29,8 @@ const steps: readonly Step[] = [
   { name: "size of the page", command: ["node", "scripts/check-page-size.ts"], minutes: 2 },
   { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10, runs: "alone" },
   { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15, runs: "alone" },
+  // Of lines that differ from main: nothing on main itself.
+  { name: "changed lines", command: ["node", "scripts/mutants.ts", "--changed"], minutes: 30, runs: "alone" },
   { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40, runs: "alone" },
   { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35, runs: "waiting" },
   { name: "conformance", command: ["node", "test/conformance/src/main.ts", "--floors"], minutes: 30 },

@@ -12,7 +12,7 @@ import { openImportGraph } from "./mutants/import-graph.ts";
 import { type Mutant, mutantsOf } from "./mutants/operators.ts";
 import { formatResult, formatTable, type Result, rowsOf } from "./mutants/report.ts";
 import { drawSample } from "./mutants/sample.ts";
-import { changedLines, findSourceFiles, folderOf } from "./mutants/source-files.ts";
+import { changedLines, findSourceFiles, folderOf, mainRevision } from "./mutants/source-files.ts";
 import { openTestRecords } from "./mutants/test-records.ts";
 import { type Outcome, tryMutants } from "./mutants/try-mutants.ts";
 import { findTestFiles, root } from "./tests/find-files.ts";
@@ -44,15 +44,17 @@ const chosen = drawn.slice(from, values.count === undefined ? undefined : from +
 const stale = staleExcuses(excuses, all);
 const results: Result[] = [];
 if (values.list) for (const { file, line, before, after } of chosen) say(`${file}:${line}: ${before} → ${after}`);
+else if (chosen.length === 0)
+  say(values.changed === undefined ? "nothing to try" : `no line of a source file differs from ${values.changed}`);
 else {
   await run();
   report();
 }
 
-/** `--changed` alone compares with main. */
+/** `--changed` alone compares with main; a clone for a branch has it as the remote's only. */
 function withRevision(args: readonly string[]): string[] {
   return args.flatMap((arg, at) =>
-    arg === "--changed" && (args[at + 1] ?? "--").startsWith("--") ? ["--changed", "main"] : [arg],
+    arg === "--changed" && (args[at + 1] ?? "--").startsWith("--") ? ["--changed", mainRevision(root)] : [arg],
   );
 }
 

@@ -27,6 +27,12 @@ export async function findSourceFiles(root: string, names: readonly string[]): P
   return all.filter((file) => names.length === 0 || names.some((name) => file.includes(name))).toSorted();
 }
 
+/** `main`, or the remote's where the clone has no branch of that name. */
+export function mainRevision(root: string): string {
+  const branches = execFileSync("git", ["branch", "--list", "main"], { cwd: root, encoding: "utf8" });
+  return branches.trim() === "" ? "origin/main" : "main";
+}
+
 /** Lines of the working tree that differ from where it left `revision`, by path relative to the root. */
 export function changedLines(root: string, revision: string): ReadonlyMap<string, readonly LineRange[]> {
   const git = (...args: readonly string[]): string =>

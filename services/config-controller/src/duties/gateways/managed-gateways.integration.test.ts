@@ -24,6 +24,23 @@ interface Found extends KubeObject {
   };
 }
 
+/** Of a Deployment; empty while there is none. */
+function proxyOf(deployment: Found | undefined) {
+  const { metadata, spec } = (deployment?.spec as { readonly template?: PodTemplate } | undefined)?.template ?? {};
+  const [container] = spec?.containers ?? [];
+  return { args: container?.args ?? [], env: container?.env ?? [], labels: metadata?.labels ?? {} };
+}
+
+interface PodTemplate {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly containers: readonly {
+      readonly args: readonly string[];
+      readonly env: readonly { readonly name: string; readonly value?: string }[];
+    }[];
+  };
+}
+
 /** The definitions, as far as these tests need them: any field is taken. */
 async function defineKinds(api: KubeApi): Promise<void> {
   const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
@@ -74,6 +91,8 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
     await api.create(gateways, gateway("web"));
     const mesh = { name: "mesh", port: 15_008, protocol: "HBONE" };
     await api.create(gateways, gateway("waypoint", { gatewayClassName: "istio-waypoint", listeners: [mesh] }));
+    const betweenNetworks = { gatewayClassName: "istio-east-west", listeners: [mesh] };
+    await api.create(gateways, gateway("east-west", betweenNetworks, { labels: { "topology.istio.io/network": "n" } }));
     await api.create(gateways, gateway("taken"));
     await api.create(gateways, gateway("existing", { addresses: [{ type: "Hostname", value: "edge.default.svc" }] }));
     await api.create(gateways, gateway("foreign", { gatewayClassName: "another" }));
@@ -82,7 +101,8 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
 
     const stop = new AbortController();
     const followed = { mesh: () => defaultMeshConfig, proxyConfigs: () => [] };
-    const options = { api, settings: readSettings({ PILOT_ENABLE_AMBIENT: "true" }), ...followed, log: noopLogger };
+    const env = { PILOT_ENABLE_AMBIENT: "true", AMBIENT_ENABLE_MULTI_NETWORK: "true" };
+    const options = { api, settings: readSettings(env), ...followed, log: noopLogger };
     const running = runGateways(options, stop.signal);
     await eventually("the class is made", async () => {
       const made = await api.get<Found>(`${root}/gatewayclasses/istio`);
@@ -91,6 +111,14 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
     await eventually("web is deployed", async () => (await ports("web-istio")) === "15021,80");
     await eventually("the waypoint is deployed", async () => (await ports("waypoint")) === "15021,15008");
     assert.equal((await service("waypoint"))?.spec.type, "ClusterIP");
+    await eventually("the east-west gateway is deployed", async () => (await ports("east-west")) === "15021,15008");
+    assert.equal((await service("east-west"))?.spec.type, "LoadBalancer");
+    await eventually("the east-west gateway has a proxy", async () => {
+      const { args, env, labels } = proxyOf(await deployment("east-west"));
+      const network = env.find(({ name }) => name === "ISTIO_META_REQUESTED_NETWORK_VIEW")?.value;
+      const managed = labels["gateway.istio.io/managed"];
+      return args[1] === "waypoint" && network === "n" && managed === "istio.io-eastwest-controller";
+    });
     const marked = await api.get<KubeObject>(`${gateways}/web`);
     assert.equal(marked?.metadata.annotations?.["gateway.istio.io/controller-version"], "5");
 

@@ -1,12 +1,14 @@
 /** Listeners of HBONE that several types of proxies have. */
 import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { hasRemoteTunnels, listensForHbone, opensTunnels } from "../../snapshot/scope/hbone.ts";
 import { telemetryScope } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import {
   connectOriginateListener,
   connectTerminateListener,
+  forwardInnerConnectListener,
   innerConnectOriginateListener,
   outerConnectOriginateListener,
 } from "../envoy/hbone/hbone-listeners.ts";
@@ -30,6 +32,8 @@ export interface TunnelListenerInputs {
   readonly network: string;
   /** Kind of the proxy, for gateways of other networks. */
   readonly source: string;
+  /** Tunnels within the tunnels that end here go on as they are. */
+  readonly forwards: boolean;
 }
 
 const noFilters: readonly HttpFilter[] = [];
@@ -37,6 +41,7 @@ const noFilters: readonly HttpFilter[] = [];
 const names: ReadonlySet<string> = new Set([
   "connect_terminate",
   "connect_originate",
+  "forward_inner_connect",
   "inner_connect_originate",
   "outer_connect_originate",
 ]);
@@ -64,6 +69,7 @@ export function selectTunnelListener(view: View, name: string): TunnelListenerIn
     baggage: carriesBaggage(view),
     network: name === "inner_connect_originate" ? view.proxy.network : "",
     source: name === "outer_connect_originate" ? sourceOf(view) : "",
+    forwards: endsTunnels && isEastWestGateway(view),
   };
 }
 
@@ -80,6 +86,8 @@ export function buildTunnelListener({ name, traits, logs, ...inputs }: TunnelLis
   switch (name) {
     case "connect_originate":
       return connectOriginateListener(logs, inputs.baggage);
+    case "forward_inner_connect":
+      return forwardInnerConnectListener(logs);
     case "inner_connect_originate":
       return innerConnectOriginateListener({ logs, ...inputs });
     case "outer_connect_originate":
@@ -93,6 +101,7 @@ export function buildTunnelListener({ name, traits, logs, ...inputs }: TunnelLis
         authorization: inputs.authorization,
         peerMetadata: inputs.peerMetadata,
         textFactory: inputs.textFactory,
+        keepsSource: inputs.forwards,
       });
   }
 }

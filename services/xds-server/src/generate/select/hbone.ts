@@ -1,11 +1,14 @@
 /** The fields that HBONE tunnels of a proxy have in common. */
 import type { Cluster } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import { blackHoleCluster } from "../envoy/clusters/cluster-parts.ts";
 import { peerOfCluster } from "../envoy/hbone/baggage.ts";
 import { peerMetadataFilter } from "../envoy/hbone/filter-state.ts";
 import {
   connectOriginateCluster,
+  forwardInnerConnectCluster,
   innerConnectOriginateCluster,
   internalCluster,
   outerConnectOriginateCluster,
@@ -70,16 +73,23 @@ export interface TunnelClusterInputs extends TunnelInputs {
   readonly kind: "tunnel";
   readonly name: string;
   readonly baggage: boolean;
+  /** Tunnels within the tunnels that end here go on as they are. */
+  readonly forwards: boolean;
 }
 
 /** One of the clusters that HBONE needs. */
 export function selectTunnelCluster(view: View, name: string): TunnelClusterInputs {
   const peers = view.read(name === "connect_originate" ? tunnelPeers : meshPeers);
-  return { kind: "tunnel", name, baggage: carriesBaggage(view), ...tunnelInputs(view, peers) };
+  const forwards = isEastWestGateway(view);
+  return { kind: "tunnel", name, baggage: carriesBaggage(view), forwards, ...tunnelInputs(view, peers) };
 }
 
-export function buildTunnelCluster({ name, baggage, ...inputs }: TunnelClusterInputs): Cluster {
+export function buildTunnelCluster({ name, baggage, forwards, ...inputs }: TunnelClusterInputs): Cluster {
   switch (name) {
+    case "BlackHoleCluster":
+      return blackHoleCluster(inputs.connectTimeout);
+    case "forward_inner_connect":
+      return forwardInnerConnectCluster(inputs);
     case "connect_originate":
       return connectOriginateCluster(inputs);
     case "inner_connect_originate":
@@ -87,6 +97,8 @@ export function buildTunnelCluster({ name, baggage, ...inputs }: TunnelClusterIn
     case "outer_connect_originate":
       return outerConnectOriginateCluster(inputs);
     case "encap":
+      if (forwards)
+        return internalCluster({ ...inputs, name, listener: "forward_inner_connect", isForConnections: true });
       return internalCluster({
         ...inputs,
         name,

@@ -16,6 +16,7 @@ import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
 import { serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { dependsOnCluster, discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { farCallsOf, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import { serviceIn } from "../../snapshot/scope/services.ts";
@@ -103,7 +104,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
 });
 
 function tunnelUse(view: View, { layer, passesTls }: ClusterTarget): EndpointInputs["tunnels"] {
-  if (layer !== undefined) return "waypoint";
+  if (layer !== undefined) return isEastWestGateway(view) ? "east-west" : "waypoint";
   if (passesTls || !sendsHbone(view)) return "none";
   return view.feature("preferHbone") ? "preferred" : "without-mesh-tls";
 }

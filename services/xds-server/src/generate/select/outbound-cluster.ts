@@ -7,6 +7,7 @@ import {
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { meshNetwork } from "../../snapshot/ambient/namespaces.ts";
+import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { clientCredential } from "../../snapshot/scope/gateway-credentials.ts";
 import { opensTunnels } from "../../snapshot/scope/hbone.ts";
 import type { View } from "../../snapshot/view.ts";
@@ -71,7 +72,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
 }
 
 function hboneUse(view: View, { layer, passesTls }: ClusterTarget): OutboundClusterInputs["hbone"] {
-  if (layer !== undefined) return "waypoint";
+  if (layer !== undefined) return isEastWestGateway(view) ? "east-west" : "waypoint";
   return !passesTls && opensTunnels(view) ? "by-endpoint" : "off";
 }
 

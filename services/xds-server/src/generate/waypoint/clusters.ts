@@ -1,6 +1,7 @@
 /** CDS and EDS of a waypoint: the services behind it, what its routes and policies lead to besides, and its tunnels. */
 import { typeUrl } from "@flotilla/proto";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { hasRemoteTunnels } from "../../snapshot/scope/hbone.ts";
 import { isServiceVisible } from "../../snapshot/scope/services.ts";
 import { query } from "../../snapshot/view.ts";
@@ -16,18 +17,22 @@ import { vipClusterNames, vipTarget } from "./cluster-target.ts";
 
 type ClusterInputs = OutboundClusterInputs | TunnelClusterInputs;
 
-const tunnelNames = query<readonly string[]>("waypoint-tunnel-names", (view) => [
-  "main_internal",
-  "encap",
-  "connect_originate",
-  ...(hasRemoteTunnels(view) ? ["inner_connect_originate", "outer_connect_originate"] : []),
-]);
+const tunnelNames = query<readonly string[]>("waypoint-tunnel-names", (view) => {
+  if (isEastWestGateway(view)) return ["main_internal", "encap", "forward_inner_connect", "BlackHoleCluster"];
+  const remote = hasRemoteTunnels(view) ? ["inner_connect_originate", "outer_connect_originate"] : [];
+  return ["main_internal", "encap", "connect_originate", ...remote];
+});
+
+/** An east-west gateway calls no services of its own accord. */
+const otherNames = query<readonly string[]>("waypoint-other-names", (view) =>
+  isEastWestGateway(view) ? [] : view.read(waypointOutboundNames),
+);
 
 export const waypointClusters = createGenerator<ClusterInputs, Cluster>({
   typeUrl: typeUrl.cluster,
   label: "waypoint ",
   schema: ClusterSchema,
-  names: (view) => [...view.read(waypointOutboundNames), ...view.read(vipClusterNames), ...view.read(tunnelNames)],
+  names: (view) => [...view.read(otherNames), ...view.read(vipClusterNames), ...view.read(tunnelNames)],
   select: (view, name) => (view.read(tunnelNames).includes(name) ? selectTunnelCluster(view, name) : undefined),
   shared: sharedSelection({
     target: (view, name) => vipTarget(view, name) ?? clusterTarget(view, name),

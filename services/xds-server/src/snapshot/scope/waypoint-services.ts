@@ -3,6 +3,7 @@ import { compareText, hostCovers, ownValue, type Service } from "@flotilla/model
 import { servicesOfWaypoint, waypointText, workloadsOfWaypoint } from "../ambient/waypoints.ts";
 import { query, type View } from "../view.ts";
 import { tokenRules } from "./authn.ts";
+import { eastWestServices, isEastWestGateway } from "./east-west.ts";
 import { gatewayNameLabel } from "./policy-targets.ts";
 import { providerServices, referencedServices } from "./routed-services.ts";
 import { hasFamily, serviceIn } from "./services.ts";
@@ -10,8 +11,9 @@ import { proxyEgressListeners } from "./sidecar.ts";
 import { visibleServices } from "./sidecar-scope.ts";
 import { listenerHeads, type VirtualServiceHead, virtualServiceDestinations } from "./virtual-services.ts";
 
-/** Of the waypoint that the proxy is a pod of, oldest first. */
+/** Of the waypoint or the east-west gateway that the proxy is a pod of, oldest first. */
 export const waypointServices = query<readonly Service[]>("waypoint-services", (view) => {
+  if (isEastWestGateway(view)) return view.read(eastWestServices);
   const name = view.proxy.label(gatewayNameLabel);
   if (name === undefined || !view.feature("ambient")) return [];
   return view
@@ -87,7 +89,7 @@ export const waypointWorkloadAddresses = query<readonly string[]>(
   "waypoint-workload-addresses",
   (view) => {
     const name = view.proxy.label(gatewayNameLabel);
-    if (name === undefined || !view.feature("ambient")) return [];
+    if (name === undefined || !view.feature("ambient") || isEastWestGateway(view)) return [];
     const uids = view.read(workloadsOfWaypoint, waypointText.write({ namespace: view.proxy.namespace, name }));
     return [...new Set(uids.flatMap((uid) => view.workload(uid)?.addresses ?? []))].sort();
   },

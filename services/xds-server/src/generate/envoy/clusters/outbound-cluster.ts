@@ -34,7 +34,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
   const { meshUpgrades, followsCallers: sniffs } = inputs;
   const protocol = { protocol: port.protocol, pool, meshUpgrades, sniffs };
   const sockets = transportSockets(inputs, speaksHttp2(protocol), inputs.hbone);
-  const isWithinWaypoint = inputs.hbone === "waypoint";
+  const isWithinWaypoint = inputs.hbone === "waypoint" || inputs.hbone === "east-west";
   return create(ClusterSchema, {
     name,
     altStatName,
@@ -86,8 +86,10 @@ function clusterFilters({
 }: OutboundClusterInputs): Filter[] {
   const isDiscovered = !isOriginalDestination && !isDynamic && endpoints === undefined;
   return [
-    ...(traits.exchangesMetadata && hbone !== "waypoint" ? [metadataExchangeFilter(traits.exchangedLabels)] : []),
-    ...(traits.carriesBaggage && hbone !== "off" && isDiscovered ? [peerOfCluster] : []),
+    ...(traits.exchangesMetadata && hbone !== "waypoint" && hbone !== "east-west"
+      ? [metadataExchangeFilter(traits.exchangedLabels)]
+      : []),
+    ...(traits.carriesBaggage && hbone !== "off" && hbone !== "east-west" && isDiscovered ? [peerOfCluster] : []),
   ];
 }
 

@@ -10,7 +10,7 @@ import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
 import type { CompliancePolicy } from "../tls/compliance.ts";
 
 /** How connections of a cluster may be carried to endpoints: as they are, by HBONE where an endpoint takes it, or within a waypoint. */
-export type HboneUse = "off" | "by-endpoint" | "waypoint";
+export type HboneUse = "off" | "by-endpoint" | "waypoint" | "east-west";
 
 export interface OutboundClusterInputs {
   readonly kind: "outbound";

@@ -103,6 +103,7 @@ function socketFields({ choice, proxyProtocol, carriesBaggage }: Sockets, hbone:
       transportSocket: waypointTransport(choice.kind === "rule" ? prefixed(choice.tls) : plain, carriesBaggage),
     };
   }
+  if (hbone === "east-west") return { transportSocket: hboneTransport(unencrypted) };
   if (hbone === "by-endpoint") {
     const tunnel = prefixed(hboneTransport(choice.kind === "rule" ? choice.tls : undefined, carriesBaggage));
     return { transportSocketMatches: [tunnelMatch(tunnel), ...besidesTunnel(choice, prefixed)] };

@@ -153,7 +153,7 @@ function tunnelDestination({ local, waypoint }: Tunnel): JsonObject {
 
 function transportMatch({ tunnel, tlsMode }: ReachedEndpoint, tunnels: TunnelUse): { [key: string]: JsonObject } {
   const key = "envoy.transport_socket_match";
-  if (tunnel !== undefined && tunnels !== "waypoint") return { [key]: { tunnel: "http" } };
+  if (tunnel !== undefined && tunnels !== "waypoint" && tunnels !== "east-west") return { [key]: { tunnel: "http" } };
   return tlsMode === "istio" ? { [key]: { tlsMode } } : {};
 }
 

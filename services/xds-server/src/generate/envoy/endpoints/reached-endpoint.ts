@@ -6,13 +6,13 @@ import { type Endpoint, isIpAddress, isIpv6, type NetworkGateway } from "@flotil
 
 /**
  * Endpoints that are called by HBONE: none, those that take it and not the mesh's TLS, or all that take it. Clusters from a waypoint to the
- * services behind it have one transport for all endpoints, which need not be marked there.
+ * services behind it have one transport for all endpoints, which need not be marked there. An east-west gateway passes on the tunnels of its callers instead of opening some.
  */
-export type TunnelUse = "none" | "without-mesh-tls" | "preferred" | "waypoint";
+export type TunnelUse = "none" | "without-mesh-tls" | "preferred" | "waypoint" | "east-west";
 
 export interface Tunnel {
   /** Where connections arrive within Envoy. */
-  readonly listener: "connect_originate" | "inner_connect_originate";
+  readonly listener: "connect_originate" | "inner_connect_originate" | "forward_inner_connect";
   /** The destination of the tunnel, and the waypoint that it ends at. */
   readonly local: string;
   readonly waypoint?: string;
@@ -50,7 +50,8 @@ export function withTunnel(endpoint: Endpoint, { tunnels, behindWaypoint }: Tunn
     return { ...endpoint, tunnel: { listener: "connect_originate", local: behindWaypoint, waypoint: own } };
   if (tunnels === "none" || !takesHbone(endpoint)) return endpoint;
   if (tunnels === "without-mesh-tls" && endpoint.tlsMode === "istio") return endpoint;
-  return { ...endpoint, tunnel: { listener: "connect_originate", local: own } };
+  const listener = tunnels === "east-west" ? "forward_inner_connect" : "connect_originate";
+  return { ...endpoint, tunnel: { listener, local: own } };
 }
 
 /** Through a gateway that takes HBONE; undefined for one that takes the mesh's TLS only. */

@@ -45,6 +45,22 @@ export function tunnelState(textFactory: string): HttpFilter {
   });
 }
 
+/** The header in which gateways and waypoints of other networks state their kind. */
+export const sourceHeader = "x-istio-source";
+/** The kind of caller that a tunnel's request names. */
+export const sourceKey = "io.istio.source";
+
+/** Takes over the kind of caller, for the connection within. */
+export function requestSource(textFactory: string): HttpFilter {
+  const message = create(HttpConfigSchema, {
+    onRequestHeaders: [text(sourceKey, `%REQ(${sourceHeader})%`, textFactory)],
+  });
+  return create(HttpFilterSchema, {
+    name: "request_source",
+    configType: { case: "typedConfig", value: pack(HttpConfigSchema, message) },
+  });
+}
+
 /** Hands the address on to the next tunnel, where a waypoint does nothing else. */
 export const keptAddress: Filter = networkState("connect_authority", [
   state(localAddressKey, `%FILTER_STATE(${localAddressKey}:PLAIN)%`),

@@ -35,15 +35,18 @@ export interface InternalClusterInputs {
   /** Where connections arrive; undefined: that of the cluster's name. */
   readonly listener?: string;
   readonly filters?: readonly Filter[];
+  /** Not for requests. */
+  readonly isForConnections?: boolean;
   readonly tracksRemaining: boolean;
 }
 
-export function internalCluster({ name, listener = name, filters = [], ...inputs }: InternalClusterInputs): Cluster {
+export function internalCluster(inputs: InternalClusterInputs): Cluster {
+  const { name, listener = name, filters = [], isForConnections = false } = inputs;
   return create(ClusterSchema, {
     ...toListener(name, listener, inputs),
     transportSocket: plainInternal,
     filters: [...filters],
-    typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
+    ...(!isForConnections && { typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions } }),
   });
 }
 
@@ -51,18 +54,26 @@ export function internalCluster({ name, listener = name, filters = [], ...inputs
 export function connectOriginateCluster(inputs: TunnelInputs): Cluster {
   return create(ClusterSchema, {
     ...toDestination("connect_originate", inputs),
-    lbConfig: {
-      case: "originalDstLbConfig",
-      value: {
-        upstreamPortOverride: hbonePort,
-        metadataKey: {
-          key: destinationMetadata,
-          path: [{ segment: { case: "key", value: "waypoint" } }],
-        },
-      },
-    },
+    lbConfig: throughWaypoint,
     typedExtensionProtocolOptions: tunnelOptions(inputs, {}),
   });
+}
+
+const throughWaypoint = {
+  case: "originalDstLbConfig" as const,
+  value: {
+    upstreamPortOverride: hbonePort,
+    metadataKey: {
+      key: destinationMetadata,
+      path: [{ segment: { case: "key" as const, value: "waypoint" } }],
+    },
+  },
+};
+
+/** Passes tunnels on to the workload, or the waypoint, that ends them: their TLS is the caller's. */
+export function forwardInnerConnectCluster(inputs: TunnelInputs): Cluster {
+  const { transportSocket: _, ...cluster } = toDestination("forward_inner_connect", inputs);
+  return create(ClusterSchema, { ...cluster, lbConfig: throughWaypoint });
 }
 
 /** The tunnel within a tunnel to another network's gateway. */

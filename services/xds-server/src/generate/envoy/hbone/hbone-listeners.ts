@@ -20,7 +20,7 @@ import { originalDestination } from "../listeners/listener-filters.ts";
 import { exactBalance } from "../listeners/listener-parts.ts";
 import type { AccessLogs } from "../listeners/listener-traits.ts";
 import { baggageHeader, peerOfTunnel } from "./baggage.ts";
-import { remoteEndpointState, remoteTargetKey, tunnelState } from "./filter-state.ts";
+import { remoteEndpointState, remoteTargetKey, requestSource, sourceHeader, tunnelState } from "./filter-state.ts";
 import { hbonePort } from "./hbone-clusters.ts";
 import { hboneServerTls, type TunnelTls } from "./hbone-tls.ts";
 
@@ -36,11 +36,13 @@ export interface TerminateInputs {
   /** Finds the caller's workload, for telemetry. */
   readonly peerMetadata: HttpFilter | undefined;
   readonly textFactory: string;
+  /** Keeps the kind of the caller, for the choice of a waypoint. */
+  readonly keepsSource: boolean;
 }
 
 /** Ends tunnels: the connections within go on to `main_internal`. */
 export function connectTerminateListener(inputs: TerminateInputs): Listener {
-  const { address, extraAddresses, logs, tls, authorization, peerMetadata, textFactory } = inputs;
+  const { address, extraAddresses, logs, tls, authorization, peerMetadata, textFactory, keepsSource } = inputs;
   return create(ListenerSchema, {
     name: "connect_terminate",
     address: socketAddress(address, hbonePort),
@@ -53,7 +55,12 @@ export function connectTerminateListener(inputs: TerminateInputs): Listener {
         transportSocket: hboneServerTls(tls),
         filters: [
           tunnelServer(
-            [...authorization, ...(peerMetadata === undefined ? [] : [peerMetadata]), tunnelState(textFactory)],
+            [
+              ...authorization,
+              ...(peerMetadata === undefined ? [] : [peerMetadata]),
+              tunnelState(textFactory),
+              ...(keepsSource ? [requestSource(textFactory)] : []),
+            ],
             logs.tunnelEnd,
           ),
         ],
@@ -129,6 +136,16 @@ export interface InnerTunnelInputs {
   readonly baggage: boolean;
 }
 
+/** Passes on a tunnel that came within another. */
+export function forwardInnerConnectListener(logs: AccessLogs): Listener {
+  return tunnelListener({
+    name: "forward_inner_connect",
+    filters: [tunnelProxy("forward_inner_connect", logs, undefined)],
+    restoresDestination: true,
+    logs,
+  });
+}
+
 /** Opens tunnels, within another, to a service of another network. */
 export function innerConnectOriginateListener({ logs, network, textFactory, baggage }: InnerTunnelInputs): Listener {
   const headers = [header("x-forwarded-network", network)];
@@ -154,7 +171,7 @@ export function outerConnectOriginateListener(logs: AccessLogs, source: string):
     filters: [
       tunnelProxy("outer_connect_originate", logs, {
         hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
-        headersToAdd: [header("x-istio-source", source)],
+        headersToAdd: [header(sourceHeader, source)],
       }),
     ],
     restoresDestination: true,
@@ -180,12 +197,12 @@ function tunnelListener({ name, filters, restoresDestination, logs }: TunnelList
   });
 }
 
-function tunnelProxy(name: string, { tunnelStart }: AccessLogs, tunnelingConfig: Tunneling): Filter {
+function tunnelProxy(name: string, { tunnelStart }: AccessLogs, tunnelingConfig: Tunneling | undefined): Filter {
   const message = create(TcpProxySchema, {
     statPrefix: name,
     accessLog: [...tunnelStart],
     clusterSpecifier: { case: "cluster", value: name },
-    tunnelingConfig,
+    ...(tunnelingConfig && { tunnelingConfig }),
   });
   return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
 }

@@ -145,6 +145,7 @@ const aFilter = (name: string) => create(HttpFilterSchema, { name });
 const ending = {
   ...{ address: "0.0.0.0", extraAddresses: [], logs, tls: tunnel, authorization: [], textFactory },
   peerMetadata: undefined,
+  keepsSource: false,
 };
 const manager = "filterChains 0 filters 0 typedConfig";
 const proxy = (index: number) => `filterChains 0 filters ${index} typedConfig tunnelingConfig`;

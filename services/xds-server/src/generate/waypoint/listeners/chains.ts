@@ -1,5 +1,5 @@
 /** The filter chains within tunnels: of a service behind the waypoint, by port and layer, and of workloads that are called themselves. */
-import { isHttp2, isTls, isWildcard, type Service, type ServicePort } from "@flotilla/model";
+import { type ClusterName, isHttp2, isTls, isWildcard, type Service, type ServicePort } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
@@ -74,6 +74,12 @@ export const directFilterChains = query<readonly FilterChain[]>("direct-filter-c
     }),
   ];
 });
+
+/** Of an east-west gateway. */
+export function passingFilters(view: View, port: number, name: ClusterName): Filters {
+  const place = chainPlace(view, "", undefined);
+  return [...connectionFilters(place, port), tcpProxy({ ...tcpOptions(place, name), clusters: name })];
+}
 
 function chainPlace(view: View, subject: PolicySubject, service: Service | undefined): ChainPlace {
   const hasCache = service !== undefined && isWildcard(service.hostname);

@@ -6,12 +6,14 @@ import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { FilterChain } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { serviceText } from "../../../snapshot/row-index.ts";
+import { isEastWestGateway } from "../../../snapshot/scope/east-west.ts";
 import { telemetryScope } from "../../../snapshot/scope/telemetry.ts";
 import { vipsOf, waypointServices, waypointWorkloadAddresses } from "../../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { httpInspector, originalDestination, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { accessLogs } from "../../select/access-log.ts";
 import { directFilterChains, serviceFilterChains } from "./chains.ts";
+import { passedOn, passingChains } from "./east-west.ts";
 import { authorityMatcher, type MatchedService, type MatchedWorkload, vipMatcher } from "./vip-matcher.ts";
 
 export interface MainInternalInputs {
@@ -29,7 +31,7 @@ export function selectMainInternal(view: View): MainInternalInputs {
     kind: "main-internal",
     services: view.read(matchedServices),
     workloads: view.read(matchedWorkloads),
-    chains: view.read(allChains),
+    chains: view.read(isEastWestGateway(view) ? passingChains : allChains),
     accessLog: view.read(accessLogs, telemetryScope("inbound")).listener,
     hasHosts: view.feature("ambientMultiNetwork"),
   };
@@ -45,7 +47,10 @@ const matchedServices = query<readonly MatchedService[]>(
   (view) =>
     view.read(waypointServices).map((service) => {
       const vips = vipsOf(view, service);
-      return { hostname: service.hostname, vips: vips.length === 0 ? ["0.0.0.0"] : vips, ports: matchedPorts(service) };
+      return {
+        ...{ hostname: service.hostname, vips: vips.length === 0 ? ["0.0.0.0"] : vips, ports: matchedPorts(service) },
+        ...(isEastWestGateway(view) && { passedOn: passedOn(view, service) }),
+      };
     }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
@@ -86,7 +91,10 @@ function inspectors(
     ({ number }) => number,
   );
   const numbers = [...ports.keys()].sort((a, b) => a - b);
-  const kindsOf = (number: number) => new Set(ports.get(number)?.map(({ protocol }) => kindOf(protocol)));
+  // Tunnels that are passed on are connections, whatever they carry.
+  const passes = services.some((service) => service.passedOn !== undefined);
+  const kindOfPort = (protocol: Protocol) => (passes && protocol !== "UDP" ? "tcp" : kindOf(protocol));
+  const kindsOf = (number: number) => new Set(ports.get(number)?.map(({ protocol }) => kindOfPort(protocol)));
   const isSure = (number: number) => kindsOf(number).size === 1 && !kindsOf(number).has("unknown");
   const hasTls = (number: number) => ports.get(number)?.some(({ protocol }) => isTls(protocol)) ?? false;
   return [

@@ -18,7 +18,7 @@ import {
   Matcher_OnMatchSchema,
   MatcherSchema,
 } from "@flotilla/proto/xds/type/matcher/v3/matcher_pb";
-import { authorityKey } from "../../envoy/hbone/filter-state.ts";
+import { authorityKey, sourceKey } from "../../envoy/hbone/filter-state.ts";
 import { layersOf, vipClusterName } from "../../select/vip-cluster.ts";
 
 export interface MatchedService {
@@ -26,6 +26,17 @@ export interface MatchedService {
   /** Addresses or ranges. */
   readonly vips: readonly string[];
   readonly ports: readonly ServicePort[];
+  /** Behind an east-west gateway. */
+  readonly passedOn?: PassedOn;
+}
+
+/** How the tunnels for a service are passed on. */
+export interface PassedOn {
+  readonly waypoint?: {
+    readonly chain: string;
+    /** Also for callers that are gateways. */
+    readonly takesGateways: boolean;
+  };
 }
 
 /** Other destinations are workloads themselves. */
@@ -33,17 +44,14 @@ const directChains = { http: "direct-http", tcp: "direct-tcp" } as const;
 
 /** By the host and port that a tunnel is for, before its address: of several networks services may have one address. */
 export function authorityMatcher(services: readonly MatchedService[], byAddress: Matcher): Matcher {
-  const entries = services.flatMap(({ hostname, ports }) =>
+  const entries = services.flatMap(({ hostname, ports, passedOn }) =>
     ports.flatMap((port) => {
-      const onMatch = portMatch(hostname, port);
+      const onMatch = portMatch(hostname, port, passedOn);
       return onMatch === undefined ? [] : [[`${hostname}:${port.number}`, onMatch] as const];
     }),
   );
   if (entries.length === 0) return byAddress;
-  const authority = {
-    name: "authority-filter-state",
-    typedConfig: pack(FilterStateInputSchema, create(FilterStateInputSchema, { key: authorityKey })),
-  };
+  const authority = stateInput("authority-filter-state", authorityKey);
   const onNoMatch = create(Matcher_OnMatchSchema, { onMatch: { case: "matcher", value: byAddress } });
   return create(MatcherSchema, { ...exactMatcher(authority, entries), onNoMatch });
 }
@@ -69,9 +77,9 @@ export interface MatchedWorkload {
   readonly address: string;
 }
 
-function serviceRange({ hostname, vips, ports }: MatchedService): readonly IPMatcher_IPRangeMatcher[] {
+function serviceRange({ hostname, vips, ports, passedOn }: MatchedService): readonly IPMatcher_IPRangeMatcher[] {
   const byPort = ports.flatMap((port) => {
-    const onMatch = portMatch(hostname, port);
+    const onMatch = portMatch(hostname, port, passedOn);
     return onMatch === undefined ? [] : [[String(port.number), onMatch] as const];
   });
   if (byPort.length === 0) return [];
@@ -98,14 +106,31 @@ function cidrRange(text: string) {
   return { addressPrefix: address, prefixLen: length };
 }
 
-function portMatch(hostname: string, { number: port, protocol }: ServicePort): Matcher_OnMatch | undefined {
+function portMatch(
+  hostname: string,
+  { number: port, protocol }: ServicePort,
+  passedOn: PassedOn | undefined,
+): Matcher_OnMatch | undefined {
   const name = (layer: "http" | "tcp") => vipClusterName({ port, layer, subset: "", hostname });
+  if (passedOn !== undefined) return protocol === "UDP" ? undefined : passingMatch(name("tcp"), passedOn);
   if (isUnsupported(protocol))
     return create(Matcher_OnMatchSchema, {
       onMatch: { case: "matcher", value: protocolMatcher({ http: name("http"), tcp: name("tcp") }) },
     });
   const [layer] = layersOf(protocol);
   return layer && chainAction(name(layer));
+}
+
+/** Callers that are waypoints have applied the policies of the service; its waypoint is for all others. */
+function passingMatch(own: string, { waypoint }: PassedOn): Matcher_OnMatch {
+  if (waypoint === undefined) return chainAction(own);
+  const byWaypoint = chainAction(waypoint.chain);
+  const bySource = exactMatcher(stateInput("request-source-filter-state", sourceKey), [
+    ["waypoint", chainAction(own)],
+    ["gateway", waypoint.takesGateways ? byWaypoint : chainAction(own)],
+  ]);
+  const matcher = create(MatcherSchema, { ...bySource, onNoMatch: byWaypoint });
+  return create(Matcher_OnMatchSchema, { onMatch: { case: "matcher", value: matcher } });
 }
 
 /** Matches the first bytes of a connection. */
@@ -130,6 +155,10 @@ function exactMatcher(of: ReturnType<typeof input>, entries: readonly (readonly 
 function chainAction(name: string): Matcher_OnMatch {
   const typedConfig = pack(StringValueSchema, create(StringValueSchema, { value: name }));
   return create(Matcher_OnMatchSchema, { onMatch: { case: "action", value: { name, typedConfig } } });
+}
+
+function stateInput(name: string, key: string): ReturnType<typeof input> {
+  return { name, typedConfig: pack(FilterStateInputSchema, create(FilterStateInputSchema, { key })) };
 }
 
 function input(name: string, schema: GenMessage<Message>): { readonly name: string; readonly typedConfig: Any } {

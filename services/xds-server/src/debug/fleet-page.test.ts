@@ -71,6 +71,20 @@ describe("the list of the fleet", () => {
   });
 });
 
+it("the fleet is sorted and searched by each of its columns", async () => {
+  const all = [placed("a.shop", "shop"), placed("b.bank", "bank", {}, "pod-b")];
+  const { proxies } = pageOf(Array.from({ length: 20 }, () => all));
+  for (const column of ["proxy", "namespace", "type", "version", "replica", "connectedAt", "state"])
+    for (const sort of [column, `-${column}`]) {
+      const found = await proxies(mesh, `sort=${sort}`);
+      assert.deepEqual([...found].sort(), ["a.shop", "b.bank"], sort);
+    }
+  assert.deepEqual(await proxies(mesh, "sort=namespace"), ["b.bank", "a.shop"]);
+  assert.deepEqual(await proxies(mesh, "sort=-proxy"), ["b.bank", "a.shop"]);
+  assert.deepEqual(await proxies(mesh, "sort=-replica"), ["b.bank", "a.shop"]);
+  assert.deepEqual(await proxies(mesh, "search=pod-b"), ["b.bank"]);
+});
+
 describe("the state of a proxy", () => {
   const synced: TypeStatus = { sent: "n1", acked: "n1" };
   const sending: TypeStatus = { sent: "n2", acked: "n1" };

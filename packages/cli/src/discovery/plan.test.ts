@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { settingsTables } from "../../../../scripts/settings-tables.ts";
+import type { ServiceName } from "../layout.ts";
 import { discoveryFlags } from "./flags.ts";
 import { type FlagValues, planDiscovery } from "./plan.ts";
 
@@ -32,6 +36,86 @@ test("flags become settings, ports and addresses", () => {
   assert.deepEqual(notes, ["--vklog has no effect: there is no such client here"]);
 });
 
+const addresses: readonly (readonly [given: string, host: string, port: number])[] = [
+  [":16010", "0.0.0.0", 16_010],
+  ["*:16010", "0.0.0.0", 16_010],
+  ["127.0.0.1:16010", "127.0.0.1", 16_010],
+  ["[::1]:16010", "::1", 16_010],
+  ["[]:16010", "0.0.0.0", 16_010],
+  ["a.example:65535", "a.example", 65_535],
+  ["a.example:0", "a.example", 0],
+  ["", "0.0.0.0", 15_010],
+];
+for (const [given, host, port] of addresses)
+  test(`xDS without TLS listens at ${JSON.stringify(given)}`, () => {
+    const { options, effective } = plan({ grpcAddr: given });
+    assert.deepEqual([options.binding?.("xds-server")["XDS_HOST"], options.ports?.xds], [host, port]);
+    assert.equal(effective["grpcAddr"], `${host}:${port}`);
+  });
+
+test("two flags may name one host for the setting that they share, and any free port each", () => {
+  const { options } = plan({ grpcAddr: "10.0.0.1:0", secureGRPCAddr: "10.0.0.1:0" });
+  assert.deepEqual([options.ports?.xds, options.ports?.xdsTls], [0, 0]);
+});
+
+test("addresses belong to xds-server and webhook, pages without a known port to the others", () => {
+  const { options } = plan({ grpcAddr: "10.0.0.1:15010", httpsAddr: "10.0.0.2:15017" });
+  const of = (service: ServiceName) => options.binding?.(service);
+  assert.deepEqual(of("xds-server"), { XDS_HOST: "10.0.0.1", HEALTH_HOST: "0.0.0.0" });
+  assert.deepEqual(of("webhook"), { WEBHOOK_HOST: "10.0.0.2", INTROSPECTION_PORT: "0" });
+  assert.deepEqual(of("ca"), { INTROSPECTION_PORT: "0" });
+});
+
+test("a kubeconfig that is named counts more than the cluster around the process", () => {
+  const cluster = { KUBERNETES_SERVICE_HOST: "10.0.0.1" };
+  const hostOf = (given: FlagValues, env: Readonly<Record<string, string>>) =>
+    plan(given, env).options.binding?.("ca")["KUBERNETES_SERVICE_HOST"];
+  assert.equal(hostOf({}, cluster), "10.0.0.1");
+  assert.equal(hostOf({ kubeconfig: "/k" }, cluster), undefined);
+  assert.equal(hostOf({}, {}), undefined);
+});
+
+const logs: readonly (readonly [given: string | boolean | undefined, level?: string | undefined, scopes?: string])[] = [
+  ["debug", "debug"],
+  ["all:info", "info"],
+  ["default:fatal", "error"],
+  ["none", "silent"],
+  ["ads:debug, ca : warn", undefined, "ads:debug,ca:warn"],
+  ["info,all:error,ads:debug", "error", "ads:debug"],
+  ["", undefined],
+  [true, undefined],
+  [undefined, undefined],
+];
+for (const [given, level, scopes] of logs)
+  test(`--log_output_level=${given} sets ${level ?? "no level"} and ${scopes ?? "no scopes"}`, () => {
+    const { LOG_LEVEL, LOG_SCOPE_LEVELS } = plan({ log_output_level: given }).options.settings;
+    assert.deepEqual([LOG_LEVEL, LOG_SCOPE_LEVELS], [level, scopes]);
+  });
+
+test("files of the mesh are read where istiod reads them, unless settings name others", () => {
+  const [directory, before] = [mkdtempSync(join(tmpdir(), "discovery-")), process.cwd()];
+  mkdirSync(join(directory, "etc/istio/config"), { recursive: true });
+  writeFileSync(join(directory, "etc/istio/config/mesh"), "");
+  const mesh = (given: FlagValues, env: Readonly<Record<string, string>> = {}) => {
+    const { MESH_CONFIG_FILE, MESH_NETWORKS_FILE } = plan(given, env).options.settings;
+    return [MESH_CONFIG_FILE, MESH_NETWORKS_FILE];
+  };
+  try {
+    process.chdir(directory);
+    assert.deepEqual(mesh({}), ["./etc/istio/config/mesh", undefined]);
+    assert.deepEqual(mesh({ meshConfig: "/other" }), ["/other", undefined]);
+    assert.deepEqual(mesh({}, { MESH_CONFIG_FILE: "/third" }), ["/third", undefined]);
+  } finally {
+    process.chdir(before);
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test("configuration comes of a cluster unless a directory is named", () => {
+  const of = (configDir: string | undefined) => plan({ configDir }).options.config;
+  assert.deepEqual([of(undefined), of(""), of("/mesh")], [undefined, undefined, "/mesh"]);
+});
+
 const refused: readonly (readonly [name: string, given: FlagValues, says: RegExp])[] = [
   [
     "two hosts of one setting",
@@ -39,6 +123,12 @@ const refused: readonly (readonly [name: string, given: FlagValues, says: RegExp
     /--grpcAddr and --secureGRPCAddr name diff.*XDS_HOST/,
   ],
   ["one port of two flags", { grpcAddr: ":15012" }, /--grpcAddr and --secureGRPCAddr are both port 15012/],
+  [
+    "the port of another service",
+    { grpcAddr: ":15013" },
+    /--grpcAddr and the port ca of another service are both port 15013: change one of them/,
+  ],
+  ["a port above the highest", { grpcAddr: ":65536" }, /--grpcAddr=:65536 is no address/],
   ["no address", { httpAddr: "8080" }, /--httpAddr=8080 is no address such as :15010/],
   ["no log level", { log_output_level: "all:loud" }, /--log_output_level=all:loud: loud is none of debug, info/],
 ];

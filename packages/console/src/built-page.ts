@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /** Of a checkout; in a release nothing lies there. */
-const checkout = join(import.meta.dirname, "..");
+const ownCheckout = join(import.meta.dirname, "..");
 /** Older states of the sources are removed after so long. */
 const keptMs = 86_400_000;
 
@@ -19,15 +19,15 @@ const keptMs = 86_400_000;
  * The directory that holds `index.html` and `assets/`, whose names contain a hash of their content. Takes about three seconds when it has to be built.
  * @throws Error with vite's output when the sources cannot be built
  */
-export async function builtPage(): Promise<string> {
+export async function builtPage(checkout = ownCheckout): Promise<string> {
   if (!existsSync(join(checkout, "vite.config.ts"))) return fileURLToPath(new URL("../dist/page", import.meta.url));
   const states = join(checkout, "dist/states");
-  const wanted = join(states, await hashOfSources());
+  const wanted = join(states, await hashOfSources(checkout));
   if (!existsSync(wanted)) {
     await mkdir(states, { recursive: true });
     await removeOld(states);
     const building = `${wanted}.${process.pid}`;
-    await buildPage(building);
+    await buildPage(checkout, building);
     await rename(building, wanted).catch(async (error: unknown) => {
       // Another process was faster.
       await rm(building, { recursive: true, force: true });
@@ -39,11 +39,11 @@ export async function builtPage(): Promise<string> {
 
 /** Builds the page where a release carries it. @throws Error with vite's output */
 export async function buildReleasedPage(): Promise<void> {
-  await buildPage(join(checkout, "dist/page"));
+  await buildPage(ownCheckout, join(ownCheckout, "dist/page"));
 }
 
 /** Builds into a directory, which is emptied first. @throws Error with vite's output */
-async function buildPage(directory: string): Promise<void> {
+async function buildPage(checkout: string, directory: string): Promise<void> {
   const vite = join(checkout, "node_modules/vite/bin/vite.js");
   if (!existsSync(vite)) throw new Error("the console's page cannot be built: its dependencies are not installed");
   try {
@@ -54,7 +54,7 @@ async function buildPage(directory: string): Promise<void> {
   }
 }
 
-async function hashOfSources(): Promise<string> {
+async function hashOfSources(checkout: string): Promise<string> {
   const hash = createHash("sha256");
   const patterns = ["src/{page,contract}/**/*.{ts,tsx,css,svg}", "index.html", "vite.config.ts", "package.json"];
   const files = globSync(patterns, { cwd: checkout }).filter((file) => !file.includes(".test."));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { objectParts, objectPath, pathAbove, proxyPath, servicePath } from "./places.ts";
+import { objectParts, objectPath, pathAbove, proxyPath, servicePath, wayPath } from "./places.ts";
 import { type AddressBar, createRouter, formatAddress, matchPath, parseAddress, pathOf } from "./router.ts";
 
 /** A history that can go back, as a window's. */
@@ -98,6 +98,8 @@ describe("screens of things", () => {
     assert.equal(objectPath("GatewayClass//istio"), "/objects/GatewayClass/-/istio");
     assert.equal(proxyPath("web-1.shop"), "/proxies/web-1.shop");
     assert.equal(servicePath("shop", "web.shop.svc"), "/topology/shop/web.shop.svc");
+    assert.equal(wayPath(), "/topology/-/request");
+    assert.equal(wayPath({ from: "web.shop", to: "a b" }), "/topology/-/request?from=web.shop&to=a+b");
   });
 
   it("are none for sentences", () => {

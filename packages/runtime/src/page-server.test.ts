@@ -1,7 +1,7 @@
 /** Bodies that the pages of every service take, how larger ones are answered, and the form of answers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, it } from "node:test";
 import { RouteTable } from "@flotilla/http";
@@ -12,10 +12,17 @@ import { until } from "./wait.ts";
 
 const mib = 1024 * 1024;
 
+const refuse = ({ headers }: IncomingMessage) =>
+  headers.authorization === "wrong" ? { status: 401, json: { error: "no such caller" } } : undefined;
+
 async function open() {
   const routes = new RouteTable();
   routes.add({ method: "PUT", path: "/size", handler: ({ body }) => ({ json: { size: body.byteLength } }) });
-  const http = createPageServer({ routes, log: noopLogger });
+  routes.add({ method: "GET", path: "/old", handler: () => ({ status: 302, location: "/size", text: "" }) });
+  routes.add({ method: "GET", path: "/text", handler: () => ({ text: "a text" }) });
+  routes.add({ method: "GET", path: "/html", handler: () => ({ text: "<p>", contentType: "text/html" }) });
+  routes.add({ method: "GET", path: "/broken", handler: () => Promise.reject(new Error("no such shard")) });
+  const http = createPageServer({ routes, log: noopLogger, refuse });
   http.server.listen(0, "127.0.0.1");
   await once(http.server, "listening");
   const url = `http://127.0.0.1:${(http.server.address() as AddressInfo).port}/size`;
@@ -37,6 +44,28 @@ describe("pages of a service", () => {
     const indented = '{\n  "size": 5\n}\n';
     assert.equal(await answered({ accept: "application/json" }), '{"size":5}\n');
     for (const accept of ["*/*", "text/html,application/json"]) assert.equal(await answered({ accept }), indented);
+  });
+
+  const answers: readonly (readonly [path: string, status: number, type: string | null, text: RegExp])[] = [
+    ["/old", 302, "text/plain; charset=utf-8", /^$/],
+    ["/text", 200, "text/plain; charset=utf-8", /^a text$/],
+    ["/html?a=b", 200, "text/html", /^<p>$/],
+    ["/broken", 500, "application/json", /"error": "no such shard"/],
+    ["/none", 404, "application/json", /"error": "no page \/none",\n {2}"pages": \[/],
+  ];
+  for (const [path, status, type, text] of answers)
+    it(`answer ${path} with ${status}`, async () => {
+      await using it = await open();
+      const answer = await fetch(new URL(path, it.url), { redirect: "manual" });
+      assert.deepEqual([answer.status, answer.headers.get("content-type")], [status, type]);
+      assert.equal(answer.headers.get("location"), status === 302 ? "/size" : null);
+      assert.match(await answer.text(), text);
+    });
+
+  it("refuse callers before they look for the page", async () => {
+    await using it = await open();
+    const answer = await fetch(new URL("/none", it.url), { headers: { authorization: "wrong" } });
+    assert.deepEqual([answer.status, await answer.json()], [401, { error: "no such caller" }]);
   });
 
   it("answer 413 to a larger body that announces no length", async () => {

@@ -37,4 +37,17 @@ describe("turns", () => {
       ["fulfilled", "rejected", "fulfilled"],
     );
   });
+
+  it("count pieces that were asked for and have not ended, well or badly", async () => {
+    const turns = new Turns();
+    const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const asked = [turns.take(() => first.promise), turns.take(() => second.promise)];
+    assert.equal(turns.open, 2);
+    first.resolve("a");
+    assert.equal(await asked[0], "a");
+    assert.equal(turns.open, 1);
+    second.reject(new Error("no"));
+    await assert.rejects(asked[1] ?? assert.fail(), /no/);
+    assert.equal(turns.open, 0);
+  });
 });

@@ -56,6 +56,29 @@ describe("a server reloads its certificate", () => {
       await reloading;
     });
 
+  it("with a password, however the answers of Redis arrive", async () => {
+    const [path, redisPasswordFile] = [join(directory, "secured.sock"), join(directory, "password")];
+    writeFileSync(redisPasswordFile, "hunter2\n");
+    let asked = "";
+    const redis = createServer(async (socket) => {
+      socket.on("data", (data) => {
+        asked += String(data);
+      });
+      await until(() => asked.includes("ca.crt"), { withinMs: 30_000, what: "both commands" });
+      for (const piece of ["+OK\r", "\n+O", "K\r\n"]) {
+        socket.write(piece);
+        await new Promise(setImmediate);
+      }
+    }).listen(path);
+    await once(redis, "listening");
+    const { log, text } = listening();
+    await reloadServer({ redisSocket: path, redisPasswordFile, directory, log }, AbortSignal.timeout(30_000));
+    redis.close();
+    assert.match(asked, /^\*3\r\n\$4\r\nAUTH\r\n\$11\r\ncertificate\r\n\$7\r\nhunter2\r\n\*8\r\n/);
+    assert.doesNotMatch(text(), /does not take/);
+    assert.match(text(), /certificate reloaded by the server/);
+  });
+
   it("by CONFIG SET over the socket of a Redis, until it takes it", async () => {
     const path = join(directory, "redis.sock");
     const asked: string[] = [];

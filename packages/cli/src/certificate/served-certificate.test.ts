@@ -74,6 +74,17 @@ describe("the certificate that a server presents", () => {
     assert.match(text(), /server presents its certificate/);
   });
 
+  it("is not that of a server which does not greet as NATS does", async () => {
+    const material = await newMaterial();
+    const port = await present(() => material, "220 mail.example\r\n");
+    const { log, text } = recorded();
+    const stop = new AbortController();
+    const onOverdue = async () => stop.abort();
+    const options = { url: `nats://localhost:${port}`, material, log, onOverdue, overdueAfterMs: 0 };
+    await untilServed(options, stop.signal);
+    assert.match(text(), /it is no NATS.*server does not present its certificate/);
+  });
+
   it("is waited for while the server does not run, until the end", async () => {
     const material = await newMaterial();
     const { log, text } = recorded();

@@ -175,6 +175,8 @@ describe("flotilla analyze", () => {
     assert.match(out, /^error: VirtualService shop\/a: spec\.http\[0\].*\[IST0101\]\n1 objects/);
     assert.match(err, /has no objects of Pod; left out: .*gateway-ports/);
     assert.equal(code, 79);
+    const whole = await recordRun(["analyze", "--analyzer", "route-destinations", ...api.apiOptions]);
+    assert.doesNotMatch(whole.err, /left out/);
     const elsewhere = await recordRun(["analyze", "-n", "bank", ...analyzers, ...api.apiOptions]);
     assert.deepEqual([elsewhere.code, elsewhere.out], [0, "1 objects, 0 errors, 0 warnings, 0 notes\n"]);
   });

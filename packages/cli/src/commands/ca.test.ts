@@ -16,6 +16,7 @@ const trusting = {
   holdups: [
     { name: "cart.shop", reason: "has the old roots", isConnected: false },
     { name: "api.shop", reason: "has the old roots", isConnected: true },
+    { name: "ca-2", reason: "has not answered" },
   ],
 };
 
@@ -43,9 +44,10 @@ describe("flotilla ca", () => {
       "goes on without: web.shop; till.bank",
       "last rotation r0: done 2026-01-02T00:00:00.000Z",
       "3 certificates on record, 2 proxies connected, 1 replicas of ca",
-      "waits for 2, 1 of which are not connected:",
+      "waits for 3, 1 of which are not connected:",
       "  cart.shop  has the old roots",
       "  api.shop  has the old roots",
+      "  ca-2  has not answered",
       "to go on without one that is gone: flotilla ca rotate --without NAME; without all that are not connected: --without disconnected",
     ]);
   });

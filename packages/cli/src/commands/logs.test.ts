@@ -18,6 +18,7 @@ describe("flotilla logs", () => {
   before(() => {
     mkdirSync(join(workDir, "logs"));
     writeFileSync(file("ca"), logLine("info", 1, "first") + logLine("error", 4, "last"));
+    writeFileSync(join(workDir, "logs/ca.log.1"), logLine("info", 2, "first of an older file"));
     writeFileSync(file("xds-server-2"), logLine("debug", 2, "second") + logLine("warn", 3, "third"));
   });
   after(() => rmSync(workDir, { recursive: true }));

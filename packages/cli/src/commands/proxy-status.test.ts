@@ -41,6 +41,9 @@ describe("flotilla proxy-status", () => {
     const { code, out } = await shown(["web.shop"], [healthy, rejecting]);
     assert.equal(code, 0);
     assert.match(out, /^web\.shop, Kubernetes, 1\.30\.3\nTYPE +STATE +VERSION +SENT/);
+    const bare = await shown(["api.shop"], [healthy, rejecting]);
+    assert.equal(bare.code, 3);
+    assert.match(bare.out, /^api\.shop\nTYPE .*\nCDS +ERROR +Invalid Lua$/m);
     assert.match(out, /^CDS +SYNCED +v1 +2026-01-01T00:00:00\.000Z$/m);
   });
 

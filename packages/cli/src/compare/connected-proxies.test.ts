@@ -37,6 +37,35 @@ describe("proxies that are connected to an istiod", () => {
     ]);
   });
 
+  it("are in the order of their names, and of one name as they came", () => {
+    const connection = (connectionId: string, ip: string) => ({
+      ...{ connectionId, metadata: { ...metadata, INSTANCE_IPS: ip } },
+      locality: { region: "r1", zone: "z1", sub_zone: "s1" },
+    });
+    const clients = [connection("web-1.shop-1", "10.0.0.9"), connection("gateway.shop-2", "10.0.0.2")];
+    const more = { clients: [connection("web-1.shop-3", "10.0.0.1")] };
+    const found = parseConnections([JSON.stringify({ clients }), JSON.stringify(more), "{}", status], "a file");
+    assert.deepEqual(
+      found.map(({ name, id }) => [name, id.split("~")[1]]),
+      [
+        ["gateway.shop", "10.0.0.2"],
+        ["web-1.shop", "10.0.0.9"],
+        ["web-1.shop", "10.0.0.1"],
+      ],
+    );
+    assert.deepEqual(found[0]?.locality, { region: "r1", zone: "z1", subZone: "s1" });
+  });
+
+  it("leave out clients without addresses, and those whose type is unknown", () => {
+    const clients = [
+      { connectionId: "web-1.shop-1", metadata: { NAMESPACE: "shop" } },
+      { connectionId: "other.shop-2", metadata },
+      { connectionId: "web-1.shop-3" },
+    ];
+    const unnamed = JSON.stringify([{ proxy: "other.shop" }, { proxy_type: "sidecar" }]);
+    assert.deepEqual(parseConnections([JSON.stringify({ clients }), status, unnamed], "a file"), []);
+  });
+
   const refused = [
     { name: "without their types", texts: [connections], reason: /\/debug\/syncz for their types/ },
     { name: "without their nodes", texts: [status], reason: /\/debug\/adsz for the nodes/ },

@@ -1,5 +1,6 @@
 /** The proxies that are connected to an istiod, with their nodes: asked by its debug types over xDS, or read from a list of them. */
 import { readFileSync } from "node:fs";
+import { compareText } from "@flotilla/model";
 import { create, debugTypeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type ClientTransport, XdsClient } from "@flotilla/xds/client";
@@ -51,7 +52,9 @@ export function parseConnections(texts: readonly string[], source: string): read
     }),
   );
   // A proxy may have several connections.
-  return [...new Map(proxies.map((proxy) => [proxy.id, proxy])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [...new Map(proxies.map((proxy) => [proxy.id, proxy])).values()].toSorted((a, b) =>
+    compareText(a.name, b.name),
+  );
 }
 
 function typesOf(status: SyncStatus): readonly (readonly [string, string])[] {

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { CliError } from "../errors.ts";
-import { explainError, processTerminal } from "./terminal.ts";
+import { endWithReader, explainError, processTerminal } from "./terminal.ts";
 
 describe("errors of a command", () => {
   const coded = new Error("[BUS_CLOSED] the bus is closed");
@@ -54,6 +54,24 @@ describe("the terminal of the process", () => {
     assert.equal(await written({}), "x\n");
     assert.equal(await written({ NO_COLOR: "1" }), "x\n");
     assert.equal(await written({ FORCE_COLOR: "1" }), "\u001b[31mx\u001b[39m\n");
+  });
+
+  it("ends for a closed pipe alone: another failure of an output is one", (t) => {
+    const outputs = [process.stdout, process.stderr];
+    const before = outputs.map((output) => output.listeners("error"));
+    const codes: unknown[] = [];
+    t.mock.method(process, "exit", (code: unknown) => {
+      codes.push(code);
+      throw new Error("the process ends");
+    });
+    endWithReader();
+    const added = outputs.map((output, i) => output.listeners("error").find((one) => !before[i]?.includes(one)));
+    for (const [i, listener] of added.entries()) {
+      assert.throws(() => listener?.(Object.assign(new Error("gone"), { code: "EPIPE" })), /the process ends/);
+      assert.throws(() => listener?.(Object.assign(new Error("no room"), { code: "ENOSPC" })), /no room/);
+      outputs[i]?.off("error", listener as () => void);
+    }
+    assert.deepEqual(codes, [0, 0]);
   });
 
   it("ends without an error when its reader closes the pipe", async () => {

@@ -45,7 +45,7 @@ export function startChild(options: ChildOptions): ChildService {
   ended.catch(() => undefined);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     isStopping = true;
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    // One that has ended takes no signal.
     child.kill(signal);
     const timer = setTimeout(() => child.kill("SIGKILL"), stopWithin(options.env));
     await exited;

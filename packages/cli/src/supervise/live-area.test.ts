@@ -117,6 +117,18 @@ describe("the live area", () => {
     assert.deepEqual(await screen.lines(), ["ca ready", "flotilla: stopped"]);
   });
 
+  it("watches the size of a terminal until it is disposed of", () => {
+    const listeners = new Set<() => void>();
+    const on = (_: string, listener: () => void) => void listeners.add(listener);
+    const off = (_: string, listener: () => void) => void listeners.delete(listener);
+    const area = new LiveArea({ isTTY: true, write: () => undefined, on, off });
+    assert.equal(listeners.size, 1);
+    area[Symbol.dispose]();
+    assert.equal(listeners.size, 0);
+    new LiveArea({ isTTY: false, write: () => undefined, on, off })[Symbol.dispose]();
+    assert.equal(listeners.size, 0);
+  });
+
   it("writes changes one after the other where there is no terminal", () => {
     const written: string[] = [];
     using area = new LiveArea({ write: (text) => written.push(text) });

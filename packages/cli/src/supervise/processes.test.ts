@@ -1,11 +1,13 @@
 /** Facts about processes, looked up for this one and a child. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
 import { factsOf, isAlive, listenerOn } from "./processes.ts";
+
+const hasPs = spawnSync("ps", ["-o", "pid="]).status === 0;
 
 describe("facts about a process", () => {
   it("are its number, its parent, its command line and when it started", async () => {
@@ -15,6 +17,14 @@ describe("facts about a process", () => {
     assert.match(facts.commandLine, /node/);
     assert.deepEqual(await factsOf(process.pid), facts);
     assert.notEqual(facts.startedAt, "");
+  });
+
+  it("are the same by ps, where there is no /proc", { skip: hasPs ? false : "this host has no ps" }, async () => {
+    const [own, byPs] = [await factsOf(process.pid), await factsOf(process.pid, "darwin")];
+    assert.deepEqual([byPs?.pid, byPs?.parent], [process.pid, process.ppid]);
+    assert.equal(byPs?.commandLine, own?.commandLine);
+    assert.match(byPs?.startedAt ?? "", /^\w+ \w+ +\d+ [\d:]+ \d{4}$/);
+    assert.equal(await factsOf(2 ** 22 + 1, "darwin"), undefined);
   });
 
   it("are those of a child with spaces and parentheses in its arguments", async () => {

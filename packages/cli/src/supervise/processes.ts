@@ -4,7 +4,6 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const isLinux = process.platform === "linux";
 
 export interface ProcessFacts {
   readonly pid: number;
@@ -15,9 +14,9 @@ export interface ProcessFacts {
 }
 
 /** Undefined when there is no such process, or none that can be looked at. */
-export async function factsOf(pid: number): Promise<ProcessFacts | undefined> {
+export async function factsOf(pid: number, platform = process.platform): Promise<ProcessFacts | undefined> {
   try {
-    return isLinux ? await fromProc(pid) : await fromPs(pid);
+    return platform === "linux" ? await fromProc(pid) : await fromPs(pid);
   } catch {
     return undefined;
   }
@@ -34,9 +33,9 @@ export function isAlive(pid: number): boolean {
 }
 
 /** The process that listens on a TCP port of this host; undefined when it cannot be found out. */
-export async function listenerOn(port: number): Promise<number | undefined> {
+export async function listenerOn(port: number, platform = process.platform): Promise<number | undefined> {
   try {
-    if (isLinux) return await listenerFromProc(port);
+    if (platform === "linux") return await listenerFromProc(port);
     const { stdout } = await run("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fp"]);
     const found = /^p(\d+)/m.exec(stdout);
     return found === null ? undefined : Number(found[1]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type End, RestartHistory } from "./restart-policy.ts";
+import { type End, lastingFailure, RestartHistory } from "./restart-policy.ts";
 
 const policy = { firstMs: 200, maxMs: 1_000, steadyMs: 10_000, maxFailures: 3, withinMs: 60_000 };
 
@@ -59,4 +59,39 @@ describe("the restart policy", () => {
       });
       assert.deepEqual(seen, decisions);
     });
+});
+
+describe("a run that fails its check", () => {
+  const policy = { everyMs: 0, forMs: 20 };
+  const running = new AbortController().signal;
+  /** A run that is asked every 10 ms, with its answers. */
+  const aRun = (answers: readonly (string | undefined)[], now: { mock: (timesMs: () => number) => void }) => {
+    let asked = 0;
+    now.mock(() => (asked - 1) * 10);
+    return {
+      asked: () => asked,
+      failure: async () => {
+        if (asked === answers.length) assert.fail("it is asked too often");
+        return answers[asked++];
+      },
+    };
+  };
+
+  const cases: readonly (readonly [name: string, answers: readonly (string | undefined)[], reason: string])[] = [
+    ["has failed when it did so for long enough, with the last reason", ["a", "b", "c"], "c"],
+    ["begins anew after it was well", ["a", undefined, "b", "c", "d"], "d"],
+    ["need not fail from the begin", [undefined, undefined, "a", "a", "b"], "b"],
+  ];
+  for (const [name, answers, reason] of cases)
+    it(name, async (t) => {
+      const run = aRun(answers, { mock: (timesMs) => void t.mock.method(performance, "now", timesMs) });
+      assert.equal(await lastingFailure(run, policy, running), reason);
+      assert.equal(run.asked(), answers.length);
+    });
+
+  it("is not asked when it is over, or cannot be", async () => {
+    assert.equal(await lastingFailure({}, policy, running), undefined);
+    const failure = () => assert.fail("it is over");
+    assert.equal(await lastingFailure({ failure }, policy, AbortSignal.abort()), undefined);
+  });
 });

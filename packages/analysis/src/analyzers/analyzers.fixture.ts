@@ -12,6 +12,8 @@ const versions: Readonly<Record<string, string>> = {
   ...{ AuthorizationPolicy: "security.istio.io/v1", RequestAuthentication: "security.istio.io/v1" },
   ...{ Telemetry: "telemetry.istio.io/v1", ProxyConfig: "networking.istio.io/v1beta1" },
   MutatingWebhookConfiguration: "admissionregistration.k8s.io/v1",
+  ValidatingWebhookConfiguration: "admissionregistration.k8s.io/v1",
+  ...{ CustomResourceDefinition: "apiextensions.k8s.io/v1", HTTPRoute: "gateway.networking.k8s.io/v1" },
 };
 
 interface More {

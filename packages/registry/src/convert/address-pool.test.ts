@@ -72,3 +72,24 @@ for (const [text, family] of [
 ] as const) {
   test(`${text} is no range for IPv${family}`, () => assert.throws(() => addressRange(text, family), RangeError));
 }
+
+const ranges: readonly (readonly [text: string, family: 4 | 6, size: number | RegExp])[] = [
+  ["240.240.0.0/16", 4, 65_536],
+  ["240.240.1.2/28", 4, 16],
+  ["10.0.0.0/4", 4, 2 ** 24],
+  ["2001:2::/48", 6, 2 ** 24],
+  ["2001:2::/124", 6, 16],
+  ["240.240.0.0/29", 4, /a range of at least 16 addresses/],
+  ["2001:2::/125", 6, /a range of at least 16 addresses/],
+  ["2001:2::/48", 4, /a range of IPv4 addresses such as 240\.240\.0\.0\/16/],
+  ["240.240.0.0/16", 6, /a range of IPv6 addresses such as 2001:2::\/48/],
+  ["somewhere", 4, /a range of IPv4 addresses/],
+];
+for (const [text, family, size] of ranges)
+  test(`${text} is ${typeof size === "number" ? `a range of ${size} addresses` : `none of IPv${family}`}`, () => {
+    if (typeof size === "number") assert.equal(addressRange(text, family).size, size);
+    else assert.throws(() => addressRange(text, family), { name: "RangeError", message: size });
+  });
+
+test("a range begins at its first address, whichever of it is named", () =>
+  assert.deepEqual(addressRange("240.240.1.2/16", 4), addressRange("240.240.0.0/16", 4)));

@@ -98,3 +98,27 @@ test("a pod is ready when it runs, has an address and says so", () => {
   assert.equal(isPodReady(pod({}, {}, { ...ready, podIP: "" })), false);
   assert.equal(isPodReady(pod({ deletionTimestamp: "2026-01-01T00:00:00Z" }, {}, ready)), false);
 });
+
+const ready = [{ type: "Ready", status: "True" }];
+const readiness: readonly (readonly [name: string, pod: KubePod, isReady: boolean])[] = [
+  ["has an address and is Ready", pod({}, {}, { podIP: "10.0.0.1", conditions: ready }), true],
+  ["has several addresses", pod({}, {}, { podIPs: [{ ip: "10.0.0.1" }], conditions: ready }), true],
+  ["has no address", pod({}, {}, { conditions: ready }), false],
+  ["is not Ready", pod({}, {}, { podIP: "10.0.0.1", conditions: [{ type: "Ready", status: "False" }] }), false],
+  [
+    "is Initialized alone",
+    pod({}, {}, { podIP: "10.0.0.1", conditions: [{ type: "Initialized", status: "True" }] }),
+    false,
+  ],
+  ["has no conditions", pod({}, {}, { podIP: "10.0.0.1" }), false],
+  ["is running", pod({}, {}, { podIP: "10.0.0.1", conditions: ready, phase: "Running" }), true],
+  ["has ended well", pod({}, {}, { podIP: "10.0.0.1", conditions: ready, phase: "Succeeded" }), false],
+  ["has failed", pod({}, {}, { podIP: "10.0.0.1", conditions: ready, phase: "Failed" }), false],
+  [
+    "is being deleted",
+    pod({ deletionTimestamp: "2026-01-01T00:00:00Z" }, {}, { podIP: "10.0.0.1", conditions: ready }),
+    false,
+  ],
+];
+for (const [name, value, isReady] of readiness)
+  test(`a pod that ${name} is ${isReady ? "" : "not "}ready`, () => assert.equal(isPodReady(value), isReady));

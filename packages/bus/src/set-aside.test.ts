@@ -35,6 +35,17 @@ it("values are listed once a place with the last reason, until they are good aga
   assert.deepEqual([setAside.list(), changes], [[], 7]);
 });
 
+it("a long place is shortened, and healed by its whole name", () => {
+  const setAside = new SetAside({ log: noopLogger, nowMs: () => 0 });
+  const [place, other] = ["a", "b"].map((end) => `${"x".repeat(5_000)}${end}`);
+  setAside.note(place ?? "", "y".repeat(5_000));
+  const [{ place: shown = "", reason = "" } = {}] = setAside.list();
+  assert.ok(shown.length < 1_000 && place?.startsWith(shown), String(shown.length));
+  assert.equal(reason.length, shown.length);
+  setAside.heal(other ?? "");
+  assert.deepEqual(setAside.list(), [], "both have one name here");
+});
+
 it("of many places only the first thousand are kept", () => {
   const setAside = new SetAside({ log: noopLogger, nowMs: () => 0 });
   for (let i = 0; i < 1_001; i++) setAside.note(`place ${i}`, "x");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -95,6 +95,50 @@ describe("flotilla logs", () => {
     process.emit("SIGHUP");
     assert.equal(await ended, 0);
     assert.doesNotMatch(out, /first/);
+  });
+});
+
+describe("flotilla logs --compose", () => {
+  const directory = mkdtempSync(join(tmpdir(), "flotilla-compose-"));
+  after(() => rmSync(directory, { recursive: true }));
+  const lines = [
+    `xds-server-1  | ${logLine("warn", 4, "last")}`,
+    `ca-1          | ${logLine("info", 1, "first")}`,
+    `ca-1          | ${logLine("debug", 2, "second")}`,
+  ];
+  const compose = (args: readonly string[], script = `cat ${directory}/lines`) => {
+    writeFileSync(join(directory, "lines"), lines.join(""));
+    writeFileSync(join(directory, "docker"), `#!/bin/sh\necho "$@" > ${directory}/args\n${script}\n`, { mode: 0o755 });
+    return recordRun(["logs", "--compose", ...args], { PATH: `${directory}:${process.env["PATH"]}` });
+  };
+  const cases: readonly (readonly [args: readonly string[], expected: readonly string[], asked: string])[] = [
+    [[], ["first", "second", "last"], "ca config-controller service-controller xds-server webhook console"],
+    [["ca"], ["first", "second", "last"], "ca"],
+    [["ca", "--level", "warn"], ["last"], "ca"],
+    [["ca", "--tail", "2"], ["second", "last"], "ca"],
+    [["ca", "--tail", "0"], [], "ca"],
+    [["ca", "--since", "1500ms"], [], "--since 2s ca"],
+    // As they come.
+    [["ca", "-f"], ["last", "first", "second"], "--follow ca"],
+  ];
+  for (const [args, expected, asked] of cases)
+    it(`shows the chosen lines: ${args.join(" ")}`, async () => {
+      const { code, out } = await compose(args);
+      assert.equal(code, 0);
+      assert.deepEqual(out.match(/first|second|last/g) ?? [], expected);
+      assert.equal(readFileSync(join(directory, "args"), "utf8"), `compose logs --no-color ${asked}\n`);
+    });
+
+  it("is as wide as the longest name", async () => {
+    const { out } = await compose(["ca"]);
+    assert.match(out, /INFO +ca-1 {10}first\n/);
+    const [line = ""] = (await compose(["ca", "-f", "--level", "warn"])).out.split("\n");
+    assert.match(line, /WARN +xds-server-1 {8}last$/);
+  });
+
+  it("ends with the reason of docker", async () => {
+    const { code, err } = await compose([], "echo 'no configuration file' >&2; exit 14");
+    assert.deepEqual([code, err], [1, "flotilla: [CLI_FAILED] docker compose logs: no configuration file\n"]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** `flotilla up` and `flotilla serve`, with small programs in place of services and servers. */
+/** `flotilla up`, with small programs in place of services and servers. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,6 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { until } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
-import { services } from "../layout.ts";
 import { readRunning } from "../running.ts";
 import { fakePrograms } from "../supervise/fake-programs.fixture.ts";
 
@@ -62,27 +61,5 @@ describe("flotilla up", () => {
     assert.equal(await stop(), 0);
     assert.match(out(), /^stopping$/m);
     assert.equal(readRunning(workDir), undefined);
-  });
-});
-
-describe("flotilla serve", () => {
-  it("logs what starts and ends as JSON, until a signal", async () => {
-    const { workDir, out, shows, stop } = await begin("serve");
-    await shows(/"started"/);
-    const ca = readRunning(workDir)?.services.find(({ name }) => name === "ca");
-    process.kill(ca?.pid ?? 0, "SIGKILL");
-    await shows(/started again/);
-    assert.equal(await stop(), 0);
-    const lines = out()
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-    const of = (msg: string) => lines.find((line) => line["msg"] === msg);
-    assert.deepEqual(of("started")?.["services"], services);
-    const ended = of("process ended");
-    assert.deepEqual([ended?.["level"], ended?.["process"], ended?.["reason"]], ["warn", "ca", "signal SIGKILL"]);
-    const again = of("process started again");
-    assert.deepEqual([again?.["level"], again?.["process"], again?.["restarts"]], ["info", "ca", 1]);
-    assert.equal(lines.at(-1)?.["msg"], "stopping");
   });
 });

@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { createMemoryApi } from "@flotilla/kube-api/memory";
+import { serveMemoryApi } from "@flotilla/kube-api/memory-server";
 import { parseLocality } from "@flotilla/model";
+import { parse } from "yaml";
 import { captureFromCore, coreFromCluster, coreFromFiles } from "./own-side.ts";
 import { withWholeRoutes } from "./whole-routes.ts";
 
@@ -70,6 +73,32 @@ describe("our side of a comparison", () => {
     const older = `${entry("a")}---\n${entry("b", ', creationTimestamp: "2020-01-01T00:00:00Z"')}`;
     assert.ok(addressOf(older).includes("10.0.0.2"));
     assert.ok(addressOf(`${entry("b")}---\n${entry("a")}`).includes("10.0.0.1"));
+  });
+
+  it("takes the objects of a cluster, with the mesh's configuration of the cluster or of a file", async () => {
+    const { spec, metadata } = parse(entry("a"));
+    const objects = {
+      "/apis/networking.istio.io/v1/namespaces/shop/serviceentries/a": { metadata, spec },
+      "/api/v1/namespaces/istio-system/configmaps/istio": {
+        ...{ metadata: { name: "istio", namespace: "istio-system" }, data: { mesh: "connectTimeout: 3s" } },
+      },
+      "/api/v1/namespaces/shop/configmaps/istio": {
+        ...{ metadata: { name: "istio", namespace: "shop" }, data: { mesh: "connectTimeout: 9s" } },
+      },
+    };
+    await using cluster = await serveMemoryApi(createMemoryApi(objects));
+    const timeoutOf = async (mesh: string | undefined) => {
+      const core = await coreFromCluster(cluster.kubeconfig, {}, { ...none, mesh });
+      return captureFromCore(core, node).get("cds")?.get("outbound|80||same.example")?.["connectTimeout"];
+    };
+    assert.equal(await timeoutOf(undefined), "3s");
+    assert.equal(await timeoutOf(file("five.yaml", "connectTimeout: 5s")), "5s");
+  });
+
+  it("takes a cluster without a configuration of the mesh", async () => {
+    await using cluster = await serveMemoryApi(createMemoryApi());
+    const core = await coreFromCluster(cluster.kubeconfig, {}, none);
+    assert.equal(captureFromCore(core, node).get("cds")?.has("outbound|80||same.example"), false);
   });
 
   it("shows routes that are sent host by host as the whole that istiod sends", () => {

@@ -43,6 +43,33 @@ test("automatic addresses are those that the entry's status has for each host", 
   assert.deepEqual(found(base), [["a.example", undefined, undefined]]);
 });
 
+test("a service has the version of its entry, and the entry that defines it", () => {
+  const options = { canonicalExternalServices: false, statusAddresses: false };
+  const [versioned, plain] = [{ ...entry("DNS"), resourceVersion: "7" }, entry("DNS")].map(
+    (one) => convertServiceEntry(one, options)[0],
+  );
+  assert.deepEqual([versioned?.resourceVersion, versioned?.definedBy], ["7", "ServiceEntry/n/e"]);
+  assert.ok(plain !== undefined && !("resourceVersion" in plain));
+});
+
+test("a service has what its entry selects, exports and trusts, each once and in order", () => {
+  const base = entry("STATIC");
+  const more = {
+    ...{ hosts: ["b.example", "a.example", "b.example"], exportTo: ["z", "a", "z"], subjectAltNames: ["spiffe://x"] },
+    workloadSelector: { labels: { app: "a" } },
+  };
+  const options = { canonicalExternalServices: false, statusAddresses: false };
+  const found = convertServiceEntry({ ...base, spec: { ...(base.spec as object), ...more } }, options);
+  assert.deepEqual(
+    found.map(({ hostname }) => hostname),
+    ["b.example", "a.example"],
+  );
+  assert.deepEqual(found[0]?.exportTo, ["a", "z"]);
+  assert.deepEqual([found[0]?.labelSelectors, found[0]?.serviceAccounts], [{ app: "a" }, ["spiffe://x"]]);
+  const unselected = convertServiceEntry(base, options)[0];
+  assert.ok(unselected !== undefined && !("labelSelectors" in unselected));
+});
+
 test("an annotation lets callers connect to all addresses of a name at once", () => {
   const races = (strategy: string) => {
     const annotations = { "istio.io/connect-strategy": strategy };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { loadMesh } from "../load-mesh.ts";
 import type { RegistryInput } from "../registry/registry-input.ts";
 import { config, gone, keyOf, put, registry, service } from "../registry/sample-objects.fixture.ts";
+import { DiscoveryFilter } from "./discovery-filter.ts";
 
 const selectors = [{ matchLabels: { mesh: "on" } }];
 
@@ -61,4 +62,22 @@ test("a whole mesh leaves out configuration too", () => {
   const changes = loadMesh([entry("on"), entry("off"), on], { discoverySelectors: selectors as never });
   const names = changes.flatMap(({ key }) => ("name" in key && key.name === "e" ? [`${key.namespace}/e`] : []));
   assert.deepEqual(names, ["on/e", "on/e"]);
+});
+
+test("what leaves the view is deleted by its key, in the cluster that it is of", () => {
+  const selected = mesh(selectors);
+  const input = { ...put(service("a")), cluster: "west" } as RegistryInput;
+  for (const [one, cluster] of [
+    [put(service("a")), {}],
+    [input, { cluster: "west" }],
+  ] as const) {
+    const filter = new DiscoveryFilter();
+    filter.apply([selected, namespace("n", { mesh: "on" }), one]);
+    const found = filter.apply([namespace("n", {})]).filter(({ type }) => type === "object");
+    const key = { kind: "Service", namespace: "n", name: "a" };
+    assert.deepEqual(
+      found.filter((change) => "key" in change),
+      [{ type: "object", op: "delete", key, ...cluster }],
+    );
+  }
 });

@@ -15,6 +15,20 @@ function collect(level: LogLevel) {
 }
 
 describe("logger", () => {
+  it("has one writer for a target, whoever opens it", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "log-target-"));
+    const file = join(directory, "a.log");
+    const before = process.listenerCount("exit");
+    const [one, other] = [openLogTargets([file]), openLogTargets([file, file])];
+    assert.equal(process.listenerCount("exit"), before + 1);
+    one.write("first\n");
+    other.write("twice\n");
+    const text = async () => await readFile(file, "utf8");
+    await until(async () => (await text()).length === 18, { withinMs: 30_000, what: "three lines" });
+    assert.equal(await text(), "first\ntwice\ntwice\n");
+    await rm(directory, { recursive: true });
+  });
+
   it("writes one object a line: service, level, time, event, fields of the child and its own", () => {
     const { lines, log } = collect("info");
     log.child({ part: "sign" }).info("signed", { bytes: 3 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -41,6 +42,20 @@ const span: Span = {
 const options = { service: "config-controller", version: "1", traceShare: 1, log: noopLogger };
 
 describe("traces of changes", () => {
+  it("are sent where their place is below the share, and what waits at the end is tried once", async () => {
+    await using to = await collector();
+    const place = Number.parseInt(hash("sha256", span.trace, "hex").slice(0, 8), 16) / 2 ** 32;
+    for (const [traceShare, sent] of [
+      [place, 0],
+      [place + 2 ** -32, 1],
+    ] as const) {
+      const tracer = createTracer({ ...options, traceEndpoint: to.url, traceShare }) ?? assert.fail("no tracer");
+      tracer.record(span);
+      await tracer.run(AbortSignal.abort());
+      assert.equal(to.spans.length, sent);
+    }
+  });
+
   it("are off without an endpoint", () => {
     assert.equal(createTracer({ ...options, traceEndpoint: undefined }), undefined);
   });

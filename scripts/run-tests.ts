@@ -6,7 +6,7 @@
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { findTestFiles, root } from "./tests/find-files.ts";
-import { readLastRun, writeLastRun } from "./tests/last-run.ts";
+import { expectedSeconds, writeLastRun } from "./tests/last-run.ts";
 import { limits, rules, runPlanned, unitGroups } from "./tests/plan.ts";
 import { type FileOutcome, runTestGroup } from "./tests/run-file.ts";
 import { runFailedAgain, type SecondRuns } from "./tests/second-run.ts";
@@ -17,20 +17,20 @@ if (kind !== "unit" && kind !== "integration") {
   process.stderr.write(`run-tests.ts unit|integration [NAME…]: "${kind}" is neither\n`);
   process.exit(2);
 }
-const { atOnce, ...fileLimits } = limits(kind, availableParallelism());
+const { atOnce, ...fileLimits } = limits(kind, availableParallelism(), process.availableMemory());
 if (kind === "integration" && names.length === 0) process.env["FLOTILLA_TEST_BUNDLE"] = bundleServices();
 const files = (await findTestFiles(kind, names)).map((file) => relative(root, file));
 const first: FileOutcome[] = [];
 const groups = new Map(
   (kind === "unit" ? unitGroups(files) : files.map((file) => [file])).map((some) => [some[0] ?? "", some]),
 );
-const lastRun = readLastRun();
+const secondsOf = expectedSeconds();
 await runPlanned(
   [...groups.keys()],
   atOnce,
   async (key) => void first.push(...(await runGroup(groups.get(key) ?? []))),
   rules,
-  (key) => groups.get(key)?.reduce((sum, file) => sum + (lastRun.get(file) ?? Number.POSITIVE_INFINITY), 0),
+  (key) => groups.get(key)?.reduce((sum, file) => sum + secondsOf(file), 0),
 );
 writeLastRun(new Map(first.map(({ file, seconds }) => [relative(root, file), seconds])));
 // Unit tests depend on no clock and no other process: a failure there is a defect at once.

@@ -1,4 +1,7 @@
-/** How long each test file took when it last ran on this machine, kept from one run to the next: those that take longest begin. */
+/**
+ * How long each test file took when it last ran on this machine, kept from one run to the next: those that take longest begin. In a clone where nothing
+ * ran yet, `measured-seconds.json` has those of a whole run; `node scripts/write-test-seconds.ts` takes them from the last one.
+ */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "./find-files.ts";
@@ -17,6 +20,27 @@ export function readLastRun(file = ownFile): ReadonlyMap<string, number> {
     return new Map();
   }
   return new Map(Object.entries(JSON.parse(text) as Seconds));
+}
+
+/** Of a file of neither table: most take less. */
+const ordinarySeconds = 2;
+/** Files that took less are not in the table of a clone. */
+const longSeconds = 5;
+const measuredFile = join(root, "scripts/tests/measured-seconds.json");
+
+/** How long a file will take: as in the last run here, or else in that of the table. */
+export function expectedSeconds(
+  lastRun: ReadonlyMap<string, number> = readLastRun(),
+  measured: ReadonlyMap<string, number> = readLastRun(measuredFile),
+): (file: string) => number {
+  return (file) => lastRun.get(file) ?? measured.get(file) ?? ordinarySeconds;
+}
+
+/** The table of a clone, from the last run here. */
+export function writeMeasured(lastRun: ReadonlyMap<string, number> = readLastRun(), file = measuredFile): void {
+  const long = [...lastRun].filter(([, seconds]) => seconds >= longSeconds).sort(([a], [b]) => (a < b ? -1 : 1));
+  const rounded = long.map(([name, seconds]) => [name, Math.round(seconds)]);
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(rounded), undefined, 2)}\n`);
 }
 
 /** Keeps what is known of files that did not run. */

@@ -76,10 +76,9 @@ function podPort(
   return target ?? number;
 }
 
-/** A machine names the ports of services. */
+/** A machine names the ports of services, and the targets that a service names; one that it lacks is no port of it. */
 function entryPort(own: Workload["ports"], { number, name, target, targetName }: ServicePortFacts): number | undefined {
-  const named = (targetName === undefined ? undefined : ownValue(own, targetName)) ?? ownValue(own, name);
-  return named ?? (targetName === undefined ? (target ?? number) : undefined);
+  return targetName === undefined ? (ownValue(own, name) ?? target ?? number) : ownValue(own, targetName);
 }
 
 function canonicalName(labels: Labels, workloadName: string): string {

@@ -59,7 +59,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     autoMtlsMatches: layer === "" ? automaticTlsMode(view, target, isOriginalDestination) : "none",
     hbone: hboneUse(view, target),
     layer,
-    isAmbient: layer === "" && isAmbient(view, service),
+    isAmbient: layer === "" && isAmbient(view, service, port.name),
     traits,
     // Names that are resolved as requests come have no known identities. Source: istiod asked.
     subjectAltNames: isDynamic ? "" : upstreamIdentities(view, service).join("\n"),
@@ -77,9 +77,11 @@ function hboneUse(view: View, { layer, passesTls }: ClusterTarget): OutboundClus
 }
 
 /** Workloads whose tunnels end before a sidecar could read the metadata that callers send. */
-function isAmbient(view: View, service: Service): boolean {
+function isAmbient(view: View, service: Service, portName: string): boolean {
   if (!view.feature("ambient")) return false;
-  const endpoints = [...view.endpoints(service).values()].flat();
+  const endpoints = [...view.endpoints(service).values()]
+    .flat()
+    .filter(({ servicePortName }) => servicePortName === portName);
   const network = view.read(meshNetwork);
   return (
     endpoints.length > 0 &&

@@ -1,7 +1,7 @@
 /** Resources that a waypoint is sent: the services that are bound to it, each with the routes and policies of its own. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Config, parseNode, type Workload } from "@flotilla/model";
+import { type Config, parseNode, type Workload, workloadUid } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { Core } from "../../app/core.ts";
 import { parseFeatures } from "../../snapshot/features.ts";
@@ -174,4 +174,18 @@ describe("a waypoint", () => {
       ["direct-tcp", "direct-http"],
     );
   });
+});
+
+it("a waypoint matches the addresses of workloads in the order of their names", () => {
+  const core = aMeshWith({}, { ...gateway, labels: { "istio.io/waypoint-for": "all" } });
+  const named = (name: string, address: string): Workload => ({ ...aWorkload, name, addresses: [address] });
+  core.apply(
+    [named("b", "10.0.0.2"), named("a", "10.0.0.9")].map((value) => {
+      const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", uid: workloadUid(value) };
+      return { type: "workload", op: "put", key, value } as const;
+    }),
+  );
+  const text = JSON.stringify(resourceOf(core, waypoint, typeUrl.listener, "main_internal"));
+  const [first, second] = ["10.0.0.9", "10.0.0.2"].map((address) => text.indexOf(`"addressPrefix":"${address}"`));
+  assert.ok(first !== undefined && second !== undefined && first > 0 && first < second, `${first}, ${second}`);
 });

@@ -127,3 +127,25 @@ test("addresses by hash are sent to no ztunnel, and the host of a ServiceEntry i
   const uidOfHost = "Kubernetes/networking.istio.io/ServiceEntry/shop/e/e.example";
   assert.equal(shown(uidOfHost, "workload")["waypoint"], undefined);
 });
+
+/** Source: istiod asked, random meshes. */
+test("a machine serves a named target port only where it names that port", () => {
+  const ports = [
+    { name: "http", port: 80, targetPort: "web" },
+    { name: "tcp", port: 90, targetPort: 9090 },
+    { name: "admin", port: 70, targetPort: "http" },
+  ];
+  const named = anObject("Service", "shop/a", { spec: { clusterIP: "10.96.0.1", ports, selector: { app: "a" } } });
+  const machine = anObject("WorkloadEntry", "shop/vm", {
+    metadata: { labels: { app: "a" } },
+    spec: { address: "10.0.0.8", labels: { app: "a" }, ports: { http: 8181 } },
+  });
+  const found = aMesh([system, named, machine]).all().get("Kubernetes/networking.istio.io/WorkloadEntry/shop/vm");
+  const { workload } = bytesToJson(typeUrl.address, found?.bytes ?? new Uint8Array()) as {
+    readonly workload: { readonly services: Readonly<Record<string, JsonObject>> };
+  };
+  assert.deepEqual(workload.services[host]?.["ports"], [
+    { servicePort: 90, targetPort: 9090 },
+    { servicePort: 70, targetPort: 8181 },
+  ]);
+});

@@ -175,8 +175,29 @@ describe("flotilla analyze", () => {
     assert.match(out, /^error: VirtualService shop\/a: spec\.http\[0\].*\[IST0101\]\n1 objects/);
     assert.match(err, /has no objects of Pod; left out: .*gateway-ports/);
     assert.equal(code, 79);
+    assert.doesNotMatch(err, /undefined|; left out: ?$/m);
+    await using withoutMaps = await answerApi(({ url }) =>
+      url.includes("/ConfigMap?") ? { status: 403, body: { message: "no" } } : { body: { items: [] } },
+    );
+    const forbidden = await recordRun(["analyze", "--analyzer", "port-names", ...withoutMaps.apiOptions]);
+    assert.match(forbidden.err, /has no objects of ConfigMap$/m);
     const whole = await recordRun(["analyze", "--analyzer", "route-destinations", ...api.apiOptions]);
     assert.doesNotMatch(whole.err, /left out/);
+    const gateway = {
+      ...{ apiVersion: "networking.istio.io/v1", kind: "Gateway", metadata: { name: "g", namespace: "shop" } },
+      spec: {
+        selector: { istio: "ingressgateway" },
+        servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }],
+      },
+    };
+    await using withGateway = await answerApi(({ url }) => ({
+      body: { items: url.includes("/Gateway?") ? [{ object: gateway }] : [] },
+    }));
+    const ports = ["analyze", "--analyzer", "gateway-ports"];
+    const live = await recordRun([...ports, ...withGateway.apiOptions]);
+    assert.match(live.out, /Gateway shop\/g: .*\[IST0101\]/, "a control plane has the gateways that it has");
+    const ofFile = await recordRun([...ports, written("gateway.yaml", JSON.stringify(gateway))]);
+    assert.doesNotMatch(ofFile.out, /IST0101/, "files are looked at as of an installation with its gateway");
     const elsewhere = await recordRun(["analyze", "-n", "bank", ...analyzers, ...api.apiOptions]);
     assert.deepEqual([elsewhere.code, elsewhere.out], [0, "1 objects, 0 errors, 0 warnings, 0 notes\n"]);
   });

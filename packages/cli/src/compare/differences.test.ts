@@ -59,6 +59,25 @@ describe("differences between two control planes", () => {
       found: ["cds outbound|80||api.pay.svc.cluster.local only istiod host api.pay.svc.cluster.local"],
     },
     {
+      name: "name the first object within a resource that one side has alone",
+      istiod: capture("rds", {
+        name: "80",
+        virtualHosts: [{ name: "plain" }, ...(routes("1s")["virtualHosts"] as [])],
+      }),
+      flotilla: capture("rds"),
+      found: ["rds 80 only istiod VirtualService/ratings.shop"],
+    },
+    {
+      name: "name no object where nothing within a resource does",
+      istiod: capture("rds", {
+        name: "80",
+        virtualHosts: [{ name: "plain" }],
+        metadata: { filterMetadata: { istio: {} } },
+      }),
+      flotilla: capture("rds"),
+      found: ["rds 80 only istiod "],
+    },
+    {
       name: "count what only Flotilla sends",
       istiod: capture("cds"),
       flotilla: capture("cds", cluster),

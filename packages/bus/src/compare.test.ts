@@ -84,5 +84,10 @@ describe("the last values of a stream", () => {
     };
     assert.deepEqual(await read(seal), ["put a", "put s"]);
     assert.ok(!(await read(undefined)).includes("put s"));
+    assert.deepEqual(
+      bus.setAside.list().filter(({ place }) => place === keyState(put("s", { data: {} }, "Secret"), seal).subject),
+      [],
+      "one that is sealed is no fault of its publisher",
+    );
   });
 });

@@ -1,8 +1,10 @@
 /** Bodies beyond the bounds, sent slowly by several addresses of this host to a real server. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it } from "node:test";
+import { HeldBodies } from "./held-bodies.ts";
 import { createHttpServer, readBody, sendText } from "./index.ts";
 
 const kib = 1_024;
@@ -79,5 +81,44 @@ describe("bytes of bodies beyond the bounds", () => {
     it.release();
     assert.equal(await waits.answer, 200);
     assert.equal(await (await it.post("127.0.0.2", 90 * kib)).answer, 200);
+  });
+});
+
+describe("bodies that are not held", () => {
+  /** A request as far as it is looked at, and its response. */
+  const call = () => {
+    const request = { socket: { remoteAddress: "127.0.0.1" } } as unknown as IncomingMessage;
+    return { request, response: new EventEmitter() as ServerResponse };
+  };
+  const room = { maxPerAddress: 10, maxInAll: 10 };
+
+  it("count for nothing: those of other servers, and those that are whole", () => {
+    const held = new HeldBodies(room);
+    held.take(call().request, 100);
+    const refused: string[] = [];
+    const [whole, other] = [call(), call()];
+    for (const [name, { request, response }] of Object.entries({ whole, other })) {
+      held.follow(request, response);
+      held.begin(request, () => void refused.push(name));
+    }
+    held.take(whole.request, 6);
+    held.end(whole.request);
+    held.take(whole.request, 100);
+    held.take(other.request, 4);
+    assert.deepEqual(refused, []);
+    held.take(other.request, 1);
+    assert.deepEqual(refused, ["other"], "eleven bytes are too many");
+  });
+
+  it("count for nothing when they are answered", () => {
+    const held = new HeldBodies(room);
+    const refuse = () => assert.fail("there is room");
+    for (let i = 0; i < 3; i++) {
+      const { request, response } = call();
+      held.follow(request, response);
+      held.begin(request, refuse);
+      held.take(request, 10);
+      response.emit("close");
+    }
   });
 });

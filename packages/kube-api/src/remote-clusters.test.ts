@@ -1,7 +1,19 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { parseKubeConfig } from "./kube-config.ts";
-import { clustersOfFiles, remoteClusters, type SecretObject } from "./remote-clusters.ts";
+import { noopLogger } from "@flotilla/runtime";
+import { type KubeConfig, parseKubeConfig } from "./kube-config.ts";
+import { createMemoryApi } from "./memory-api.fixture.ts";
+import {
+  clustersOfFiles,
+  followNamedClusters,
+  type NamedClusterSettings,
+  type RemoteClusters,
+  remoteClusters,
+  type SecretObject,
+} from "./remote-clusters.ts";
 
 function secret(name: string, data: Readonly<Record<string, string>>): SecretObject {
   const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")] as const);
@@ -107,4 +119,85 @@ test("files that name no cluster, the own one or another's are reported with the
   assert.match(texts[1] ?? "", /File\/\/k\/2 is our own cluster/);
   assert.match(texts[2] ?? "", /File\/\/k\/4 the cluster is named by File\/\/k\/3 already/);
   assert.match(texts[3] ?? "", /File\/\/k\/5 .*no YAML/);
+});
+
+const settings: NamedClusterSettings = {
+  ...{ kubeconfigDirectory: undefined, localClusterSecrets: false, insecureKubeconfigs: [] },
+  ...{ externalControlPlane: false, clusterId: "own", namespace: "istio-system" },
+  ...{ kubeconfig: undefined, kubeHost: "10.0.0.1", kubePort: "6443" },
+};
+
+/** The first version of the clusters that the settings name, and the servers that were asked for them beside the own one. */
+async function firstNamed(changed: Partial<NamedClusterSettings>) {
+  const labelled = (name: string, user: unknown, labels: object) => ({
+    ...secret(name, { [name]: withUser(user) }),
+    metadata: { name, namespace: "istio-system", labels },
+  });
+  const path = "/api/v1/namespaces/istio-system/secrets";
+  const own = createMemoryApi({
+    [`${path}/east`]: labelled("east", { exec: { command: "x", apiVersion } }, { "istio/multiCluster": "true" }),
+    [`${path}/north`]: labelled("north", {}, {}),
+    [`${path}/own`]: labelled("own", {}, { "istio/multiCluster": "true" }),
+  });
+  const around = createMemoryApi({ [`${path}/west`]: labelled("west", {}, { "istio/multiCluster": "true" }) });
+  const [opened, stop]: [string[], AbortController] = [[], new AbortController()];
+  const open = ({ server }: KubeConfig) => {
+    opened.push(server);
+    return around.api;
+  };
+  const options = { settings: { ...settings, ...changed }, log: noopLogger, random: () => 0, open };
+  const { value } = await followNamedClusters(own.api, options, stop.signal).next();
+  stop.abort();
+  const { clusters, problems }: RemoteClusters = value ?? assert.fail("no version");
+  return { clusters: [...clusters.keys()], problems: problems.map(({ object }) => object), opened };
+}
+
+const apiVersion = "client.authentication.k8s.io/v1";
+const [ownSecret, eastSecret] = ["Secret/istio-system/own", "Secret/istio-system/east"];
+const places: readonly {
+  readonly name: string;
+  readonly changed: Partial<NamedClusterSettings>;
+  readonly clusters: readonly string[];
+  readonly problems: readonly string[];
+  readonly opened: readonly string[];
+}[] = [
+  {
+    name: "Secrets of the own cluster",
+    changed: {},
+    clusters: ["east"],
+    problems: [eastSecret, ownSecret],
+    opened: [],
+  },
+  {
+    name: "Secrets whose kubeconfigs may run programs",
+    ...{ changed: { insecureKubeconfigs: ["exec"] }, clusters: ["east"], problems: [ownSecret], opened: [] },
+  },
+  {
+    name: "Secrets of the own cluster, without an external control plane",
+    ...{ changed: { localClusterSecrets: true }, clusters: ["east"], problems: [eastSecret, ownSecret], opened: [] },
+  },
+  {
+    name: "Secrets of the own cluster, with an external control plane",
+    ...{ changed: { externalControlPlane: true }, clusters: ["east"], problems: [eastSecret, ownSecret], opened: [] },
+  },
+  {
+    name: "Secrets of the cluster around the process",
+    changed: { externalControlPlane: true, localClusterSecrets: true },
+    ...{ clusters: ["west"], problems: [], opened: ["https://10.0.0.1:6443"] },
+  },
+  {
+    name: "files of a directory that is not there",
+    changed: { kubeconfigDirectory: "/no/such/directory" },
+    ...{ clusters: [], problems: ["Directory//no/such/directory"], opened: [] },
+  },
+];
+for (const { name, changed, ...expected } of places)
+  test(`other clusters are named by ${name}`, async () => assert.deepEqual(await firstNamed(changed), expected));
+
+test("other clusters are named by files of a directory, and by no Secret then", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "clusters-"));
+  await writeFile(join(directory, "one"), withUser({ token: "t" }));
+  const found = await firstNamed({ kubeconfigDirectory: directory });
+  await rm(directory, { recursive: true });
+  assert.deepEqual(found, { clusters: ["c"], problems: [], opened: [] });
 });

@@ -9,7 +9,7 @@ import { requestCertificate } from "@flotilla/auth/serving";
 import { type Bus, connectBus, createPublisher, type Publisher } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { parseCertificatePem } from "@flotilla/pki";
-import { noopLogger, until } from "@flotilla/runtime";
+import { createLogger, noopLogger, until } from "@flotilla/runtime";
 import { type RunningCa, serverName, startCa } from "../main.fixture.ts";
 import { MeshTrust } from "./mesh-trust.ts";
 
@@ -69,6 +69,19 @@ describe("trust domain of the mesh", () => {
       await rm(directory, { recursive: true });
     }
   });
+});
+
+it("a copy that cannot be read is logged, and one that is not there is not", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "ca-copy-"));
+  const lines: string[] = [];
+  const log = createLogger("ca", "info", { write: (line) => void lines.push(line) });
+  const restored = (file: string) =>
+    new MeshTrust({ trustDomain: undefined, aliases: [], file: join(directory, file), log }).restore();
+  await writeFile(join(directory, "torn.json"), "{");
+  assert.deepEqual([await restored("none.json"), lines], [false, []]);
+  assert.equal(await restored("torn.json"), false);
+  assert.match(lines.join(), /torn\.json.*saved mesh settings unreadable/);
+  await rm(directory, { recursive: true });
 });
 
 describe("values of a MeshConfig", () => {

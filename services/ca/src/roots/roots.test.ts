@@ -51,6 +51,8 @@ function crl(issuer: Certificate, key: KeyObject, serial: string): string {
   const tbs = sequence(smallInteger(1), algorithm, issuer.subjectDer, time(nowMs), sequence(entry));
   return encodePem("X509 CRL", sequence(tbs, algorithm, bitString(sign("sha256", tbs, key))));
 }
+/** Of the name of `middle`, with another key. */
+const namesake = intermediate({ spki: spkiOf(otherKey) });
 const pem = (...certificates: readonly Certificate[]): string => certificates.map(certificatePem).join("");
 const middle = intermediate();
 const good = {
@@ -65,6 +67,11 @@ describe("signing material", () => {
     ["no chain file: the signing certificate leads to the root", {}, [pem(middle)]],
     ["a chain file goes out as it is", { chainPem: pem(middle, root) }, [pem(middle), pem(root)]],
     ["a chain file without the signing certificate gets it", { chainPem: pem(root) }, [pem(middle), pem(root)]],
+    [
+      "a chain file with a namesake gets it too",
+      { chainPem: pem(namesake, root) },
+      [pem(middle), pem(namesake), pem(root)],
+    ],
     ["tls.crt with its chain", { certificatePem: pem(middle, root) }, [pem(middle), pem(root)]],
     ["a root signs by itself", { certificatePem: pem(root), keyPem: privateKeyPem(rootKey) }, []],
   ];

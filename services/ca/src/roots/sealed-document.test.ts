@@ -83,6 +83,15 @@ describe("a self-signed root on the bus", () => {
     );
   });
 
+  it("that a faster replica has written stays the copy's, whatever was to be written in its place", async () => {
+    const values = () => bus.keyValue("roots-e");
+    const document = sealedDocument(values, createSeal("a key"), copyIn());
+    const [faster, slower] = [await document.read(), await document.read()];
+    assert.deepEqual([await faster.write({ root: "first" }), await slower.write({ root: "second" })], [true, false]);
+    await (await values()).delete("self-signed");
+    assert.equal((await document.read()).data["root"], "first");
+  });
+
   it("two ca without a shared disk sign under one root, which rests sealed", { timeout: 60_000 }, async () => {
     const sealKeyFile = join(directory, "seal.key");
     await writeFile(sealKeyFile, "0123456789abcdef0123456789abcdef");

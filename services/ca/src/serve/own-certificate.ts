@@ -56,9 +56,11 @@ export interface KeepOwnCertificateOptions {
   readonly use: (material: TlsMaterial) => Promise<void>;
   readonly log: Logger;
   readonly nowMs: () => number;
+  /** Between two looks at the clock. */
+  readonly lookMs?: number;
 }
 
-const lookMs = 1_000;
+const usualLookMs = 1_000;
 
 /**
  * Keeps ca's own certificate valid by the wall clock: clients that need a certificate prove nothing to a ca whose own has ended, so that a
@@ -86,6 +88,7 @@ export class OwnCertificate {
 
   /** Renews it in the middle of its life, and when the clock was set to a time outside of it, until `stop` fires. */
   async follow(stop: AbortSignal): Promise<void> {
+    const { lookMs = usualLookMs } = this.#options;
     while (!stop.aborted) {
       await delay(lookMs, stop);
       if (!stop.aborted && this.#isDue()) await this.renew();

@@ -46,6 +46,28 @@ describe("a SPIFFE bundle", () => {
     it(`refuses ${name}`, () => assert.throws(() => parseSpiffeBundle(text), reason));
 });
 
+describe("the answer of an endpoint", () => {
+  const maxBytes = 1_048_576;
+  const cases = [
+    { name: "of the largest size is read", status: 200, length: maxBytes, reason: undefined },
+    { name: "that is larger is refused", status: 200, length: maxBytes + 1, reason: /larger than 1048576 bytes/ },
+    { name: "without success is refused", status: 404, length: 1, reason: /status 404/ },
+  ];
+  for (const { name, status, length, reason } of cases)
+    it(name, async () => {
+      const server = createServer((_, response) => response.writeHead(status).end("x".repeat(length)));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const answer = fetchText(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      try {
+        if (reason === undefined) assert.equal((await answer).length, length);
+        else await assert.rejects(answer, reason);
+      } finally {
+        server.closeAllConnections();
+        server.close();
+      }
+    });
+});
+
 describe("additional roots", () => {
   it("come from PEM and endpoints; what an endpoint said last holds while it fails", async () => {
     const answers = { status: 500, text: "" };

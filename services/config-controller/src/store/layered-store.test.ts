@@ -56,4 +56,28 @@ describe("stores with the same object", () => {
     await all.create(aSidecar("shop", "c"));
     assert.ok((await writable.get(aSidecar("shop", "c").key)) !== undefined);
   });
+
+  it("write to the one that is writable, what it has or nobody has", async () => {
+    const writable = memoryStore({ name: "memory", nowMs: Date.now });
+    const all = layeredStore("all", [writable, ofFiles(aSidecar("shop", "b"))]);
+    const made = await all.create(aSidecar("shop", "a"));
+    const updated = await all.update({ ...made, labels: { app: "new" } });
+    assert.deepEqual((await writable.get(made.key))?.labels, { app: "new" });
+    const { status } = await all.updateStatus({ ...updated, status: { ok: true } });
+    assert.deepEqual(status, { ok: true });
+    await all.delete(made.key);
+    assert.equal(await all.get(made.key), undefined);
+    const refused = { code: "STORE_READ_ONLY", message: /is in file:mesh/ };
+    await assert.rejects(all.updateStatus(aSidecar("shop", "b")), refused);
+    await assert.rejects(all.update(aSidecar("shop", "none")), { code: "STORE_NOT_FOUND" });
+  });
+
+  it("are read only where none is writable, and have one writable store at most", async () => {
+    const files = layeredStore("all", [ofFiles(aSidecar("shop", "a")), ofFiles()]);
+    assert.equal(files.isWritable, false);
+    await assert.rejects(files.create(aSidecar("shop", "b")), { code: "STORE_READ_ONLY" });
+    const memory = (name: string) => memoryStore({ name, nowMs: Date.now });
+    assert.equal(layeredStore("all", [ofFiles(), memory("one")]).isWritable, true);
+    assert.throws(() => layeredStore("all", [memory("one"), memory("two")]), RangeError);
+  });
 });

@@ -211,7 +211,7 @@ export function aSidecar(namespace: string, name: string): Config {
   return aConfig("Sidecar", namespace, name, sidecarSpec);
 }
 
-function aServiceEntry(namespace: string, name: string, host: string): Config {
+export function aServiceEntry(namespace: string, name: string, host: string): Config {
   const ports = [{ number: 80, name: "http", protocol: "HTTP" }];
   return aConfig("ServiceEntry", namespace, name, {
     hosts: [host],

@@ -57,7 +57,7 @@ describe("stores with the same object", () => {
     assert.ok((await writable.get(aSidecar("shop", "c").key)) !== undefined);
   });
 
-  it("write to the one that is writable, what it has or nobody has", async () => {
+  it("write to the one that is writable, its own objects and new ones", async () => {
     const writable = memoryStore({ name: "memory", nowMs: Date.now });
     const all = layeredStore("all", [writable, ofFiles(aSidecar("shop", "b"))]);
     const made = await all.create(aSidecar("shop", "a"));

@@ -1,4 +1,4 @@
-/** The form in which transactions and objects rest: what is written is read again, Secrets with their key alone. */
+/** Transactions and objects as they are stored: decoding gives back the encoded content, and Secrets open with their key only. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";

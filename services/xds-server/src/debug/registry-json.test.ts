@@ -47,6 +47,26 @@ const services: readonly (readonly [name: string, service: Service, path: string
     "autoAllocatedIPv6Address",
     "2001:2::1",
   ],
+  ["no ports of node addresses are null", plain, "Attributes.ClusterExternalPorts", "null"],
+  [
+    "ports of node addresses by cluster",
+    aService("a", "shop", { clusterExternalPorts: { one: { 80: 30080 } } }),
+    "Attributes.ClusterExternalPorts",
+    "{one: {80: 30080}}",
+  ],
+  ["no target ports are null", plain, "Attributes.PassthroughTargetPorts", "null"],
+  [
+    "target ports of a service that passes through",
+    aService("a", "shop", { passthroughTargetPorts: { 80: 8080 } }),
+    "Attributes.PassthroughTargetPorts",
+    "{80: 8080}",
+  ],
+  [
+    "addresses from outside by cluster",
+    aService("a", "shop", { clusterExternalAddresses: { one: ["lb.example"] } }),
+    "Attributes.ClusterExternalAddresses.Addresses",
+    "{one: [lb.example]}",
+  ],
   ["no automatic address is left out", plain, "autoAllocatedIPv4Address", "none"],
   ["outside of the mesh", external, "MeshExternal", "true"],
   [

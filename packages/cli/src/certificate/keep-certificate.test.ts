@@ -95,6 +95,13 @@ describe("a certificate that is kept", () => {
     await assert.rejects(keepCertificate(it.options, never), { code: "CLI_REFUSED" });
   });
 
+  it("has no time of an earlier process while it waits for ca", async () => {
+    await using it = await setUp({ once: false }, 14);
+    writeFileSync(it.path("renew-by"), "of an earlier process");
+    await assert.rejects(keepCertificate(it.options, AbortSignal.abort(new Error("stopped"))), /stopped/);
+    assert.equal(existsSync(it.path("renew-by")), false);
+  });
+
   it("is not waited for after the stop", async () => {
     await using it = await setUp({ ca: "127.0.0.1:1", once: false });
     await assert.rejects(keepCertificate(it.options, AbortSignal.timeout(50)), { name: "TimeoutError" });

@@ -34,7 +34,8 @@ export async function startProxyProcess(options: ProxyProcessOptions): Promise<R
   if (pid === undefined) throw new CliError("CLI_FAILED", `${program} cannot be started: ${(await failed).message}`);
   const forget = endWithThisProcess(pid);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    // One that has ended takes no signal.
+    child.kill(signal);
     const timer = setTimeout(() => endGroup(pid, "SIGKILL"), stopWithinMs);
     await exited;
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** What ca takes from its clusters: pods that vouch for node proxies, and signers that sign in its place. */
+/** Uses of clusters by ca: pods that vouch for node proxies, and signers that sign in its place. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -130,7 +130,7 @@ describe("signers of the cluster", () => {
       assert.deepEqual([rootsOf("x/mesh"), rootsOf("x/other")], ["MESH", undefined]);
     });
 
-  it("sign for nobody without a cluster", async () => {
+  it("sign no certificate without a cluster", async () => {
     const { defaultSigner, signerDomain, request } = await delegateOf(
       delegating as unknown as Settings,
       ...[undefined, {} as MeshTrust, noopLogger],

@@ -110,7 +110,7 @@ async function answered({ verdict, metadata, names = [], csr, parts: more = {} }
 }
 
 const refused = "warn certificate refused";
-const impersonate = (identity: unknown) => ({ metadata: { ImpersonatedIdentity: identity } });
+const impersonate = (identity: string | number) => ({ metadata: { ImpersonatedIdentity: identity } });
 const failed = "csr_sign_err_count{error=";
 const refusals: readonly (Asked & {
   readonly name: string;

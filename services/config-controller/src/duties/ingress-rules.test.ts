@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Node, Pod, Service } from "@flotilla/kube-api";
-import { addressesOf, isServed, nodeAddressesOf } from "./ingress-rules.ts";
+import type { Ingress, Node, Pod, Service } from "@flotilla/kube-api";
+import { addressesOf, isPublishedAlready, isServed, nodeAddressesOf } from "./ingress-rules.ts";
 
 const classes = new Map([
   ["mesh", { metadata: { name: "mesh" }, spec: { controller: "istio.io/ingress-controller" } }],
@@ -44,6 +44,16 @@ const addresses: readonly { readonly service: Omit<Service, "metadata">; readonl
     reported: [{ hostname: "gw.example.com" }],
   },
   { service: {}, reported: [] },
+  { service: { status: { loadBalancer: { ingress: [{ ip: "", hostname: "" }] } } }, reported: [] },
+  { service: { spec: { type: "ExternalName" } }, reported: [] },
+  { service: { spec: { type: "ExternalName", externalName: "a", externalIPs: ["10.0.0.1"] } }, reported: [{ hostname: "a" }] },
+  {
+    service: {
+      spec: { externalIPs: ["10.0.0.3"] },
+      status: { loadBalancer: { ingress: [{ ip: "10.0.0.1", hostname: "a" }] } },
+    },
+    reported: [{ ip: "10.0.0.1" }, { ip: "10.0.0.3" }],
+  },
 ];
 for (const { service, reported } of addresses)
   test(`addresses of ${JSON.stringify(service)}`, () => {
@@ -81,4 +91,18 @@ for (const { name, pods, ips } of placed)
       nodeAddressesOf(pods, nodes, "edge"),
       ips.map((ip) => ({ ip })),
     );
+  });
+
+const published = [
+  { name: "the same", ingress: [{ hostname: "a" }, { ip: "10.0.0.1", ports: [] }], isPublished: true },
+  { name: "fewer", ingress: [{ hostname: "a" }], isPublished: false },
+  { name: "others", ingress: [{ hostname: "b" }, { ip: "10.0.0.1" }], isPublished: false },
+  { name: "none", ingress: undefined, isPublished: false },
+];
+for (const { name, ingress, isPublished } of published)
+  test(`addresses are ${isPublished ? "" : "not "}published where an Ingress has ${name}`, () => {
+    const status = { loadBalancer: { ingress } } as Ingress["status"] & object;
+    const wanted = [{ hostname: "a" }, { ip: "10.0.0.1" }];
+    assert.equal(isPublishedAlready({ metadata: {}, status }, wanted), isPublished);
+    assert.equal(isPublishedAlready({ metadata: {} }, []), true);
   });

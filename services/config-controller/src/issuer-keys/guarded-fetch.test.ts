@@ -105,6 +105,28 @@ describe("a document", () => {
     assert.equal(await refusal(read(`${at}/`)), "KEYS_UNUSABLE answers with status 404");
   });
 
+  for (const status of [300, 304, 400, 404, 500])
+    it(`of status ${status} is ${status < 400 ? "looked for where it leads" : "refused wherever it leads"}`, async () => {
+      await using server = await serve(({ url }, response) => {
+        if (url === "/keys") response.end("the keys");
+        else response.writeHead(status, { location: "/keys" }).end();
+      });
+      const document = read(`http://127.0.0.1:${server.port}/`);
+      if (status < 400) assert.equal(await document, "the keys");
+      else assert.equal(await refusal(document), `KEYS_UNUSABLE answers with status ${status}`);
+    });
+
+  it("of the largest size is read, and none that is larger or leads nowhere", async () => {
+    await using server = await serve(({ url }, response) => {
+      if (url === "/moved") response.writeHead(302).end();
+      else response.end("x".repeat(url === "/large" ? 101 : 100));
+    });
+    const at = `http://127.0.0.1:${server.port}`;
+    assert.equal((await read(at, { maxBytes: 100 })).length, 100);
+    assert.equal(await refusal(read(`${at}/large`, { maxBytes: 100 })), "KEYS_UNUSABLE answers with more than 100 bytes");
+    assert.equal(await refusal(read(`${at}/moved`)), "KEYS_UNUSABLE answers with status 302");
+  });
+
   it("is waited for as long as it may take", async () => {
     await using server = await serve(({ url }, response) => {
       if (url === "/drip") response.write("x");

@@ -142,6 +142,29 @@ describe("the status of objects in Kubernetes", () => {
     );
   });
 
+  test("that stands there already is read once, and not written", async () => {
+    const memory = createMemoryApi({ ...served, [path("a")]: object });
+    await writing(memory, [accepted("a")], async (run) => {
+      await run.eventually("the status is written", () => run.written === 1);
+    });
+    const { status } = memory.read<Stored>(path("a")) ?? {};
+    const reads: string[] = [];
+    await writing(memory, [accepted("a")], async (run) => {
+      memory.refusal = ({ verb, path: at }) => {
+        if (verb === "get" && at === path("b")) reads.push(at);
+        return undefined;
+      };
+      for (const name of ["c", "d", "e"]) {
+        memory.put(path(name), object);
+        run.set(accepted(name));
+        await run.eventually("the status of another one", () => conditionsIn(memory, name).length > 0);
+        if (name === "c") memory.put(path("b"), { ...object, status });
+        run.set(accepted("b"));
+      }
+    });
+    assert.deepEqual([reads, memory.writes.length], [[path("b")], 4]);
+  });
+
   test("is written again when the verdict is another, and conditions of others stay", async () => {
     const foreign = { type: "Reviewed", status: "True", reason: "ByHand", message: "", lastTransitionTime: "" };
     const memory = createMemoryApi({ ...served, [path("a")]: { ...object, status: { conditions: [foreign] } } });

@@ -1,7 +1,7 @@
 /** Generations, what two of them differ in, and the history of an object. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { NoAnswer, requestOf, servicesWith } from "../upstream/answers.fixture.ts";
+import { ByReplica, NoAnswer, requestOf, servicesWith } from "../upstream/answers.fixture.ts";
 import type { Question, Services } from "../upstream/services.ts";
 import { changeHandlers, objectHistory } from "./changes.ts";
 
@@ -34,6 +34,32 @@ describe("changes", () => {
       [page, asked],
       [{ rows: [], total: 0, away: [] }, ["config-controller /debug/generations?search=a&limit=5 by T"]],
     );
+  });
+
+  it("have the arrivals that the replicas count together, and name a replica that does not answer", async () => {
+    const arrival = (generation: number, lastAckMs: number | undefined, together: number) => ({
+      ...{ generation, messages: 1, bytes: 10, waiting: 2, rejections: 3, together },
+      ...(lastAckMs !== undefined && { lastAckMs }),
+    });
+    const rows = [{ generation: 9 }, { generation: 8 }, { generation: 7 }];
+    const { services, asked } = servicesWith({
+      "config-controller /debug/generations": { rows, total: 3 },
+      "xds-server": ["a", "b", "c"],
+      "xds-server /debug/arrivals": new ByReplica({
+        a: { arrivals: [arrival(9, 50, 1), arrival(8, undefined, 1)] },
+        b: { arrivals: [arrival(9, 70, 4)] },
+        c: new NoAnswer("no answer within 100 ms"),
+      }),
+    });
+    const page = await changeHandlers(services)["GET /api/v1/changes"](requestOf(""));
+    const both = { messages: 2, bytes: 20, waiting: 4, rejections: 6, together: 4, lastAckMs: 70 };
+    const one = { messages: 1, bytes: 10, waiting: 2, rejections: 3, together: 1 };
+    assert.deepEqual(page.rows, [{ generation: 9, arrival: both }, { generation: 8, arrival: one }, { generation: 7 }]);
+    assert.deepEqual(
+      page.away.map(({ service, replica }) => [service, replica]),
+      [["xds-server", "c"]],
+    );
+    assert.equal(asked[1], "xds-server /debug/arrivals?generations=9%2C8%2C7 by T");
   });
 
   it("of two generations are compared by what config-controller keeps", async () => {

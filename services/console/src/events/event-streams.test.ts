@@ -125,8 +125,9 @@ it("a reader that does not read misses events, and is asked to read everything w
       return () => undefined;
     },
   };
-  const session = { ended: new AbortController().signal } as Session;
-  const streams = new EventStreams({ feed, maxStreams: 1, stop: new AbortController().signal });
+  const [sessionEnd, stop] = [new AbortController(), new AbortController()];
+  const session = { ended: sessionEnd.signal } as Session;
+  const streams = new EventStreams({ feed, maxStreams: 1, stop: stop.signal });
   streams.open(response, session, undefined);
   const event = (id: number) => take({ id, event: { type: "resync", data: {} } });
   const ids = () => written.map((text) => /^id: (\d+)/.exec(text)?.[1] ?? text);
@@ -142,5 +143,7 @@ it("a reader that does not read misses events, and is asked to read everything w
   event(4);
   assert.deepEqual(ids(), ["1", "2", "event: resync\ndata: {}\n\n", "4"]);
   handlers.get("close")?.();
-  assert.deepEqual([streams.count, ended], [0, false]);
+  sessionEnd.abort("idle");
+  stop.abort();
+  assert.deepEqual([streams.count, ended, ids().length], [0, false, 4], "a stream that is closed is written no more");
 });

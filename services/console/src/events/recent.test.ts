@@ -45,6 +45,36 @@ const cases: readonly {
     expected: [{ type: "rejections", data: { count: 1, added: [rejection], cleared: [] } }],
   },
   {
+    name: "a rejection that was there before is not added again beside another",
+    before: { rejections: [rejection], rejectionCount: 1 },
+    now: { rejections: [{ ...rejection, type: "lds" }, rejection], rejectionCount: 2 },
+    expected: [{ type: "rejections", data: { count: 2, added: [{ ...rejection, type: "lds" }], cleared: [] } }],
+  },
+  {
+    name: "a rejection of more proxies, or in other words, is added again",
+    before: { rejections: [rejection, { type: "lds", message: "m", proxyCount: 1 }], rejectionCount: 2 },
+    now: {
+      rejections: [
+        { ...rejection, message: "worse" },
+        { type: "lds", message: "m", proxyCount: 2 },
+      ],
+      rejectionCount: 2,
+    },
+    expected: [
+      {
+        type: "rejections",
+        data: {
+          count: 2,
+          added: [
+            { ...rejection, message: "worse" },
+            { type: "lds", message: "m", proxyCount: 2 },
+          ],
+          cleared: [],
+        },
+      },
+    ],
+  },
+  {
     name: "a rejection that is over is cleared",
     before: { rejections: [rejection], rejectionCount: 1 },
     expected: [{ type: "rejections", data: { count: 0, added: [], cleared: [object] } }],

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
-import { createServices } from "./services.ts";
+import { readSettings } from "../settings.ts";
+import { addressesOf, createServices } from "./services.ts";
 
 async function open(answer: RequestListener) {
   const server = createServer(answer).listen(0, "127.0.0.1");
@@ -56,4 +57,32 @@ describe("a service", () => {
     const answer = await it.services.first("webhook", { path: "/debug/settings" });
     assert.equal(answer.isAnswered === false && answer.away.reason, "unknown-address");
   });
+});
+
+describe("the addresses of services", () => {
+  const of = (text: string) => addressesOf(readSettings({ CONSOLE_XDS_SERVER: text }))["xds-server"];
+  const cases = [
+    {
+      name: "has the service's name",
+      text: "http://10.0.0.1:8080/",
+      expected: [["xds-server", "http://10.0.0.1:8080"]],
+    },
+    { name: "has the name that is given", text: "one=https://x.test", expected: [["one", "https://x.test"]] },
+    {
+      name: "of several has the host's, or the one that is given",
+      text: "http://a:1,two=http://b:2",
+      expected: [
+        ["a:1", "http://a:1"],
+        ["two", "http://b:2"],
+      ],
+    },
+  ];
+  for (const { name, text, expected } of cases)
+    it(`each ${name}`, () =>
+      assert.deepEqual(
+        of(text).map((one) => [one.name, one.url]),
+        expected,
+      ));
+  for (const text of ["xds:8080", "ftp://xds", "one=", "http://"])
+    it(`are refused with ${text}`, () => assert.throws(() => of(text), { code: "SETTINGS_INVALID" }));
 });

@@ -46,7 +46,10 @@ const addresses: readonly { readonly service: Omit<Service, "metadata">; readonl
   { service: {}, reported: [] },
   { service: { status: { loadBalancer: { ingress: [{ ip: "", hostname: "" }] } } }, reported: [] },
   { service: { spec: { type: "ExternalName" } }, reported: [] },
-  { service: { spec: { type: "ExternalName", externalName: "a", externalIPs: ["10.0.0.1"] } }, reported: [{ hostname: "a" }] },
+  {
+    service: { spec: { type: "ExternalName", externalName: "a", externalIPs: ["10.0.0.1"] } },
+    reported: [{ hostname: "a" }],
+  },
   {
     service: {
       spec: { externalIPs: ["10.0.0.3"] },

@@ -123,7 +123,10 @@ describe("a document", () => {
     });
     const at = `http://127.0.0.1:${server.port}`;
     assert.equal((await read(at, { maxBytes: 100 })).length, 100);
-    assert.equal(await refusal(read(`${at}/large`, { maxBytes: 100 })), "KEYS_UNUSABLE answers with more than 100 bytes");
+    assert.equal(
+      await refusal(read(`${at}/large`, { maxBytes: 100 })),
+      "KEYS_UNUSABLE answers with more than 100 bytes",
+    );
     assert.equal(await refusal(read(`${at}/moved`)), "KEYS_UNUSABLE answers with status 302");
   });
 

@@ -21,13 +21,14 @@ interface Seen {
   readonly sent: string[];
   readonly seconds: number[];
   readonly logged: string[];
+  readonly firsts: unknown[];
   readonly snapshots: number[];
   readonly pruned: string[];
 }
 
 /** @param counts whether this replica publishes; a standby publishes nothing of what it is given */
 async function published(groups: readonly AggregateGroup[], { counts = true, canSeal = true } = {}): Promise<Seen> {
-  const seen: Seen = { sent: [], seconds: [], logged: [], snapshots: [], pruned: [] };
+  const seen: Seen = { sent: [], seconds: [], logged: [], firsts: [], snapshots: [], pruned: [] };
   const known = [put("Gateway", "kept"), put("Gateway", "gone"), put("Secret", "secret"), put("Gateway", "unread")];
   await publishChanges(
     (async function* () {
@@ -51,7 +52,13 @@ async function published(groups: readonly AggregateGroup[], { counts = true, can
       metrics: { publishSeconds: { observe: (value: number) => void seen.seconds.push(value) } } as Parameters<
         typeof publishChanges
       >[1]["metrics"],
-      log: { ...noopLogger, info: (event) => void seen.logged.push(event) },
+      log: {
+        ...noopLogger,
+        info: (event, fields) => {
+          seen.logged.push(event);
+          if (event === "published") seen.firsts.push(fields?.["first"]);
+        },
+      },
       canSeal,
       nowMs: () => 3_000,
       onSnapshot: async () => void seen.snapshots.push(seen.sent.length),
@@ -66,6 +73,11 @@ describe("changes of the configuration", () => {
   it("are counted with the time since their event", async () => {
     const { sent, seconds, logged } = await published([changed(put("Gateway", "a"), put("Secret", "b"))]);
     assert.deepEqual([sent, seconds, logged], [["Gateway/a", "Secret/b"], [2], ["published"]]);
+  });
+
+  it("are logged with the first object of them that is sent", async () => {
+    const changes = [changed(put("Secret", "b"), put("Gateway", "a"), put("Gateway", "c")), changed()];
+    assert.deepEqual((await published(changes, { canSeal: false })).firsts, ["Gateway/shop/a"]);
   });
 
   it("that a standby does not publish are not counted", async () => {

@@ -107,6 +107,21 @@ describe("how far an object has come", () => {
     assert.deepEqual([distributions.hasReports, distributions.refusals().length, calls], [false, 0, 2]);
   });
 
+  it("is summed up for the fleet: proxies that have everything, that are on their way, and that refuse something", () => {
+    const distributions = new Distributions({ nowMs: () => 0 });
+    assert.deepEqual(distributions.fleet(), { total: 0, synced: 0, sending: 0, rejected: 0 });
+    const answered: [number, number][] = [
+      [9, 4],
+      [8, 2],
+    ];
+    distributions.note("r1", report({ answered, refusals: [refusal("p", 5), refusal("p", 6), refusal("q", 9)] }));
+    distributions.note("r2", report({ answered: [[10, 3]], position: 10 }));
+    assert.deepEqual(distributions.fleet(), { total: 9, synced: 5, sending: 2, rejected: 2 });
+    distributions.note("r2", undefined);
+    distributions.note("r1", report({ answered: [[8, 1]], refusals: [refusal("p", 5)] }));
+    assert.deepEqual(distributions.fleet(), { total: 1, synced: 0, sending: 1, rejected: 1 });
+  });
+
   it("comes with what replicas found, each message once", () => {
     const distributions = new Distributions({ nowMs: () => 0 });
     const found = (one: string, message: string) => ({ object: one, message, metric: "m" });

@@ -11,8 +11,8 @@ import {
 } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
-import { aServiceEntry } from "../store/config-store.conformance.ts";
 import { PublishedConfig } from "../follow/published-config.ts";
+import { aServiceEntry } from "../store/config-store.conformance.ts";
 import { openStatus } from "./open-status.ts";
 
 const soon = (what: string) => ({ withinMs: 20_000, what, everyMs: 2 });
@@ -49,7 +49,10 @@ it("the status of an object follows reports of xds-server, progress of service-c
     await reports.put("r", encodeDistribution({ ...report, findings: [finding] } as never));
     await until(() => feed.hasReports(), soon("the report"));
     assert.deepEqual([...feed.takeChanged()], [object]);
-    assert.deepEqual((await feed.statusOf(object))?.warnings.map(({ reason }) => reason), ["x is twice there"]);
+    assert.deepEqual(
+      (await feed.statusOf(object))?.warnings.map(({ reason }) => reason),
+      ["x is twice there"],
+    );
     assert.equal((await distribution())?.live, 0, "service-controller has not read it");
 
     await (await bus.keyValue(progressBucket)).put("p", encodeProgress({ epoch, read: position, published: position }));

@@ -100,6 +100,29 @@ describe("the journal of what was written over the API", () => {
     assert.deepEqual(namesIn(await started(at)), ["b"]);
   });
 
+  it("a bus that has more, but lacks writes of this replica, gets them again as its next version", async () => {
+    const at = await place();
+    const first = await started(at);
+    for (const name of ["a", "b"]) await create(first, name);
+    await wipe(at.bus);
+    const other = await started({ ...at, file: `${at.file}-other` });
+    for (const name of ["c", "d", "e"]) await create(other, name);
+    const again = await started(at);
+    assert.deepEqual(namesIn(again), ["a", "b", "c", "d", "e"]);
+    assert.deepEqual(await storedIn(at), ["a", "b", "c", "d", "e"]);
+    assert.deepEqual([...(await again.compare())].sort(), ["Sidecar/shop/a", "Sidecar/shop/b"]);
+    assert.equal(again.version, 4);
+  });
+
+  it("that is not there is no error, and one that cannot be read is logged", async () => {
+    const lines: string[] = [];
+    const log = createLogger("t", "info", { write: (line) => void lines.push(line) });
+    const read = (file: string) => new ObjectJournal({ file, seal: undefined, log }).read();
+    assert.deepEqual([await read(join(directory, "no such file")), lines], [[], []]);
+    assert.deepEqual(await read(directory), []);
+    assert.match(lines.join(""), /copy of objects written over the api unreadable/);
+  });
+
   it("a line that was cut off is as if it had not been written; a file that is damaged does not stop a start", async () => {
     const at = await place();
     const first = await started(at);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import type { JsonObject } from "@flotilla/model";
 import { meshConfigKey, meshConfigOf } from "@flotilla/registry/config";
+import { aborted } from "@flotilla/runtime";
 import type { ConfigGroup } from "../config-source.ts";
 import { fileLayer } from "./document-layers.ts";
 import { checkMeshDocument } from "./mesh-check.ts";
@@ -39,6 +40,21 @@ it("a document that is wrong from the start holds nothing up, and what the strea
   assert.deepEqual(source.problems(), []);
   await groups.return?.();
   await rm(directory, { recursive: true });
+});
+
+it("a source that is stopped before it begins gives nothing and ends", async () => {
+  const layer = {
+    versions: async function* (stop: AbortSignal) {
+      if (!stop.aborted) yield { document: {}, eventTimeMs: 0 };
+      await aborted(stop);
+    },
+    problems: () => [],
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  const onProblems = () => undefined;
+  const options = { name: "mesh", key: meshConfigKey, layers: [layer], toConfig: meshConfigOf, onProblems };
+  await using source = meshSource(options);
+  for await (const _ of source.groups(AbortSignal.abort())) assert.fail("a group");
 });
 
 it("remarks on the configuration in force are there when they are reported", async () => {

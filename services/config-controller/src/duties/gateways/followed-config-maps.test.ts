@@ -20,8 +20,7 @@ function following() {
     onChange: () => void state.changes++,
     onFailure: (error) => void failures.push(error),
   });
-  const value = (found: ConfigMap | null | undefined) =>
-    found === null ? null : found?.data?.["value"];
+  const value = (found: ConfigMap | null | undefined) => (found === null ? null : found?.data?.["value"]);
   return { memory, maps, state, failures, valueOf: (name: string) => value(maps.get(nameOf(name))) };
 }
 

@@ -24,7 +24,7 @@ function replica(bus: Bus, holder: string, said: string[], leaseMs = 600) {
     openCalls: 0,
     synchronize: (state) => report(`all ${names([...state])}`),
     publish: (changes) => report(names(changes)),
-    prune: () => Promise.resolve(0),
+    prune: () => report("pruned"),
     attest: () => Promise.resolve(0),
     retire: () => Promise.resolve(),
   };
@@ -150,4 +150,18 @@ test("a duty that waits for the bus ends when it is stopped", async () => {
   await one.duty.noteSnapshot(() => [[change("a")]]);
   await one.stop();
   assert.equal(one.duty.isOurs, false);
+});
+
+test("only the replica that publishes prunes and takes changes", async () => {
+  await using bus = await opened("duty-prune");
+  const said: string[] = [];
+  const one = replica(bus, "one", said, 600_000);
+  const work = async () => [await one.duty.prune(() => true), await one.duty.publish([change("b")])];
+  assert.deepEqual(await work(), [0, 0]);
+  await one.duty.noteSnapshot(() => [[change("a")]]);
+  await until(() => one.duty.isOurs, { withinMs: 20_000, what: "the duty", everyMs: 2 });
+  assert.deepEqual(await work(), [1, 1]);
+  assert.deepEqual(said, ["one all a", "one pruned", "one b"]);
+  await one.stop();
+  assert.deepEqual(await work(), [0, 0]);
 });

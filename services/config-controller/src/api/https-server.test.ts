@@ -134,8 +134,11 @@ describe("callers of the API", () => {
       ["not.a.token", "GET", "/", 401],
       ["", "GET", "/", 401],
     ];
-    for (const [token, method, path, status] of cases)
-      assert.equal((await call(path, token, { method })).status, status, `${method} ${path}`);
+    for (const [token, method, path, status] of cases) {
+      const answer = await call(path, token, { method });
+      assert.equal(answer.status, status, `${method} ${path}`);
+      assert.equal(answer.headers["www-authenticate"], status === 401 ? "Bearer" : undefined, `${method} ${path}`);
+    }
     const stranger = await openLocalIssuer(join(workDir, "stranger"));
     const forged = await stranger.mintToken({ namespace: "ops", serviceAccount: "writer", audience });
     assert.equal((await call("/", forged)).status, 401);

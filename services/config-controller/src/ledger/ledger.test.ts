@@ -105,6 +105,17 @@ describe("ledger", () => {
         ],
       },
     ]);
+    const back = (await page(diffPage(one.ledger), `from=${second}&to=${first}`)).json as {
+      readonly objects: readonly { readonly object: string; readonly op: string; readonly differences: unknown }[];
+    };
+    assert.deepEqual(
+      back.objects.map(({ object, op }) => [object, op]),
+      [
+        ["VirtualService/shop/a", "changed"],
+        ["VirtualService/shop/b", "deleted"],
+      ],
+    );
+    assert.deepEqual(back.objects[0]?.differences, [{ path: "spec.http[main].weight", before: 2, after: 1 }]);
     const withContents = await page(diffPage(one.ledger), `from=${first}&to=${second}&contents=true`);
     const [changedObject, createdObject] = (withContents.json as { objects: Record<string, unknown>[] }).objects;
     const manifest = (name: string, weight: number) => ({

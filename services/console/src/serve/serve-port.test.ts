@@ -34,11 +34,11 @@ function serve(env: Readonly<Record<string, string>>) {
   const create = (tls: ServerTls | undefined) =>
     createHttpServer({
       ...(tls !== undefined && { tls }),
-      ...{ drainMs: 1, bounds: { maxPerAddress: 10, maxInAll: 10 }, bodies: { maxPerAddress: 1, maxInAll: 1 } },
-      respond: (_, response) => sendText(response, { status: 200, contentType: "text/plain", text: "page" }),
+      drainMs: 1,
+      respond: async (_, response) => sendText(response, { status: 200, contentType: "text/plain", text: "page" }),
       failure: () => ({ status: 500, contentType: "text/plain", text: "" }),
-      ...{ onFailure: () => undefined, onHandshakeFailure: () => undefined },
-    } as Parameters<typeof createHttpServer>[0]);
+      onFailure: () => undefined,
+    });
   const opened = Promise.withResolvers<number>();
   const running = servePort(service, create, opened.resolve);
   running.catch(opened.reject);

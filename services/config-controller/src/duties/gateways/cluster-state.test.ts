@@ -39,10 +39,7 @@ function following() {
   const running = state.run(stop.signal);
   const portsOf = () =>
     Object.fromEntries(
-      state.gateways.map(({ metadata, spec }) => [
-        `${metadata.namespace}/${metadata.name}`,
-        (spec as { listeners: { port: number }[] }).listeners[0]?.port,
-      ]),
+      state.gateways.map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name}`, spec.listeners?.[0]?.port]),
     );
   const end = async () => {
     stop.abort();

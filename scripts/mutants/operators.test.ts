@@ -64,6 +64,12 @@ const cases: readonly {
   },
   { name: "a filter goes", source: "f = a.filter(isB);", operator: "removed call", changed: ["f = a;"] },
   { name: "log lines are left alone", source: 'log.info("published");', operator: "removed call", changed: [] },
+  {
+    name: "so are those of a private log",
+    source: 'class A { f() { this.#log.info("published"); } }',
+    operator: "removed call",
+    changed: [],
+  },
   { name: "types are left alone", source: "type A = B extends true ? C : D;", operator: "condition", changed: [] },
 ];
 

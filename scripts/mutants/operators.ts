@@ -140,7 +140,7 @@ function statementEdits(node: ts.ExpressionStatement, source: ts.SourceFile): re
   const inner = ts.isAwaitExpression(node.expression) ? node.expression.expression : node.expression;
   if (!ts.isCallExpression(inner) || inner.expression.kind === Kind.SuperKeyword) return [];
   // Log lines are for people.
-  if (/^(\w+\.)*(log|logger)\??\.\w+$/.test(inner.expression.getText(source))) return [];
+  if (/^(?:\w+\.)*#?(?:log|logger)\??\.\w+$/.test(inner.expression.getText(source))) return [];
   return [replace("removed call", node, ";", source)];
 }
 

@@ -102,6 +102,42 @@ export const httpLimits: readonly Limit[] = [
     ],
   },
   {
+    resource: "answers that are not read (pages of every service, 9876, 15028)",
+    bounds: [
+      inFile("packages/runtime/src/page-server.ts", "maxAnswerBytesOfAddress", "bytes of an address on pages"),
+      inFile("packages/runtime/src/page-server.ts", "maxAnswerBytes", "in all"),
+      inFile("services/config-controller/src/api/https-server.ts", "maxAnswerBytesOfAddress", "of an address on 15028"),
+      inFile("services/config-controller/src/api/https-server.ts", "maxAnswerBytes", "in all"),
+      inFile("packages/http/src/held-answers.ts", "defaultTakeWithinMs", "ms in which nothing is taken"),
+    ],
+    effect:
+      "503 to an address that holds some, without a page being made (answers of 64 KiB or less are not counted); in all, another address takes its room from the oldest answers of the one that holds the most; a stalled one ends with its connection",
+    tests: [
+      [
+        "packages/http/src/held-answers.test.ts",
+        "of one address are bounded: the next is answered 503 without a page, others get theirs, and room comes back",
+      ],
+      ["packages/http/src/held-answers.test.ts", "in all cost the address that holds the most its oldest one"],
+      ["packages/http/src/held-answers.test.ts", "end with their connection when nothing is taken for a while"],
+    ],
+  },
+  {
+    resource: "pages that are asked for at the same time (pages of every service, 9876)",
+    bounds: [
+      inFile("packages/http/src/request-queue.ts", "maxWaitingOfAddress", "requests of an address wait"),
+      inFile("packages/http/src/request-queue.ts", "maxWaiting", "in all"),
+    ],
+    effect:
+      "one is made at a time, round robin over addresses; /ready, /healthz, /version and /metrics do not wait; more are answered 503",
+    tests: [
+      ["packages/http/src/request-queue.test.ts", "start when the one before has ended, round robin over addresses"],
+      ["packages/http/src/request-queue.test.ts", "leave the event loop free for as long as each took"],
+      ["packages/http/src/request-queue.test.ts", "of one address wait up to 256, the next is refused, others are not"],
+      ["packages/http/src/request-queue.test.ts", "of all addresses wait up to 1,024"],
+      ["packages/runtime/src/page-server.test.ts", "do not keep probes waiting"],
+    ],
+  },
+  {
     resource: "connections to 15017",
     bounds: [
       inFile("services/webhook/src/serve/https-server.ts", "maxConnectionsOfAddress", "of an address"),

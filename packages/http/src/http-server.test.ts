@@ -7,10 +7,10 @@ import { createHttpServer, type HttpServerOptions, readBody, sendText } from "./
 
 const plain = (status: number, text: string) => ({ status, contentType: "text/plain", text });
 
-async function open(respond: HttpServerOptions["respond"], drainMs = 0) {
+async function open(respond: HttpServerOptions["respond"], drainMs = 0, more: Pick<HttpServerOptions, "queues"> = {}) {
   const failures: string[] = [];
   const http = createHttpServer({
-    ...{ drainMs, respond, failure: () => plain(500, "internal error") },
+    ...{ ...more, drainMs, respond, failure: () => plain(500, "internal error") },
     onFailure: (error, { url }) => void failures.push(`${url}: ${(error as Error).message}`),
   });
   http.server.listen(0, "127.0.0.1");
@@ -114,5 +114,24 @@ describe("createHttpServer", () => {
   it("has no certificate to replace on plain HTTP", async () => {
     await using it = await open(async (_, response) => sendText(response, plain(200, "")));
     assert.throws(() => it.http.reload({ keyPem: "", chainPem: "" }), /plain HTTP/);
+  });
+
+  it("answers 503 and when to try again to requests that find no place in the queue", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using it = await open(
+      async (_, response) => {
+        await promise;
+        sendText(response, plain(200, ""));
+      },
+      0,
+      { queues: () => true },
+    );
+    const asked = Array.from({ length: 600 }, () => fetch(it.url));
+    const first = await Promise.any(asked);
+    assert.deepEqual([first.status, first.headers.get("retry-after")], [503, "1"]);
+    assert.match(await first.text(), /too many requests wait/);
+    resolve();
+    const statuses = new Set((await Promise.all(asked)).map(({ status }) => status));
+    assert.deepEqual(statuses, new Set([200, 503]));
   });
 });

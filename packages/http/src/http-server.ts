@@ -3,9 +3,11 @@ import { createServer as createPlainServer, type IncomingMessage, type Server, t
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { BodyPace, followPace } from "./body-pace.ts";
 import { boundConnections, type ConnectionBounds } from "./connection-bound.ts";
+import { type AnswerBounds, HeldAnswers, heldAnswersOf } from "./held-answers.ts";
 import { type BodyBounds, HeldBodies } from "./held-bodies.ts";
 import { defaultHandshakeLimits, paceHandshakes, peerOf } from "./paced-listener.ts";
 import { dropBody } from "./read-body.ts";
+import { type EndTurn, RequestQueue } from "./request-queue.ts";
 import { serverTlsParameters, type TlsPolicy } from "./tls-parameters.ts";
 
 /** An answer that is complete. */
@@ -35,6 +37,10 @@ export interface HttpServerOptions {
   readonly bounds?: ConnectionBounds;
   /** Of bodies that are being sent, or are there and not answered yet; no bound unless given. */
   readonly bodies?: BodyBounds;
+  /** Of answers that are sent by `sendText` and not taken yet; no bound unless given. */
+  readonly answers?: AnswerBounds;
+  /** True for requests that are answered one at a time, the others ahead of them; none unless given. */
+  readonly queues?: (request: IncomingMessage) => boolean;
   /** Answers may take this long after the end was asked for, in milliseconds. */
   readonly drainMs: number;
   readonly respond: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -64,6 +70,7 @@ const maxHeaderBytes = 16 * 1024;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { tls, drainMs, bounds, bodies, onHandshakeFailure } = options;
   const held = bodies && new HeldBodies(bodies);
+  const admit = admission(options);
   const limits = { headersTimeout: headersMs, requestTimeout: requestMs, maxHeaderSize: maxHeaderBytes };
   const pace = new BodyPace();
   // By peer, since a request over TLS has another socket than its connection.
@@ -77,7 +84,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     response.prependOnceListener("finish", () => {
       if (!request.complete && request.listenerCount("data") === 0) dropBody(request);
     });
-    void answer(options, request, response);
+    void (async () => {
+      const end = await admit(request, response);
+      if (end === undefined) return;
+      await answer(options, request, response);
+      end();
+    })();
   };
   const secure =
     tls &&
@@ -111,15 +123,43 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** Ends the response with a text of known length. */
+function unavailable(error: string): HttpAnswer {
+  return { status: 503, contentType: "application/json", text: `${JSON.stringify({ error })}\n` };
+}
+const noRoom = unavailable("too many bytes of answers to this address are not read yet");
+const queueFull = unavailable("too many requests wait");
+const retryLater = { "retry-after": "1" };
+
+/** Ends the response with a text of known length, or with 503 where answers that are not taken leave no room for it. */
 export function sendText(
   response: ServerResponse,
   { status, contentType, text }: HttpAnswer,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const bytes = Buffer.from(text);
+  if (heldAnswersOf(response)?.hold(response, bytes.byteLength) === false) {
+    sendText(response, noRoom, retryLater);
+    return;
+  }
   response.writeHead(status, { "content-type": contentType, "content-length": bytes.byteLength, ...headers });
   response.end(bytes);
+}
+
+/** Resolves when a request may start; to undefined when it was refused, or its caller has gone. No page is made for a caller that reads none. */
+function admission({ answers, queues }: Pick<HttpServerOptions, "answers" | "queues">) {
+  const held = answers && new HeldAnswers(answers);
+  const queue = new RequestQueue();
+  return async (request: IncomingMessage, response: ServerResponse): Promise<EndTurn | undefined> => {
+    held?.follow(response);
+    if (queues?.(request) !== true) return () => undefined;
+    const { remoteAddress = "" } = request.socket;
+    const end = await queue.enter(remoteAddress);
+    const refusal = end === undefined ? queueFull : held?.hasRoom(remoteAddress) === false ? noRoom : undefined;
+    if (refusal === undefined && !response.destroyed) return end;
+    if (refusal !== undefined) sendText(response, refusal, retryLater);
+    end?.();
+    return undefined;
+  };
 }
 
 async function answer(

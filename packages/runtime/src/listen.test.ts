@@ -1,6 +1,8 @@
 /** Errors of a port that cannot be opened: its number, why, and the setting that moves it. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, Server } from "node:net";
 import { describe, it } from "node:test";
 import { listen } from "./listen.ts";
@@ -14,6 +16,8 @@ function failing(error: unknown): Server {
   };
   return server;
 }
+/** The kernel may allow fewer. */
+const connections = Math.min(800, Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8")));
 const options = { port: 15_010, host: "127.0.0.1", setting: "XDS_PORT" };
 const coded = (code: string) => Object.assign(new Error(`listen ${code}`), { code, syscall: "listen" });
 
@@ -24,6 +28,20 @@ describe("a port", () => {
     assert.equal((server.address() as AddressInfo).port, port);
     assert.equal(server.listenerCount("error"), 0, "errors of connections are not its own");
     await assert.rejects(listen(createServer(), { ...options, port }), { code: "PORT_IN_USE" });
+    server.close();
+    await once(server, "close");
+  });
+
+  it("takes 800 connections at once while the process is busy", async () => {
+    const server = createServer();
+    const port = await listen(server, { ...options, port: 0 });
+    const program = `let open = 0;
+      setTimeout(() => process.exit(1), 30_000);
+      for (let at = 0; at < ${connections}; at++) require("node:net").connect(${port}, "127.0.0.1", () => {
+        if (++open === ${connections}) process.exit(0);
+      });`;
+    // No connection is accepted meanwhile: without room for all, the program waits to its end.
+    assert.equal(spawnSync(process.execPath, ["-e", program]).status, 0);
     server.close();
     await once(server, "close");
   });

@@ -12,12 +12,15 @@ export interface ListenOptions {
   readonly setting: string;
 }
 
+/** Connections that wait to be accepted; the kernel lowers it to net.core.somaxconn. Beyond it a client sends its SYN again after 1, 3 and 7 s. */
+const backlog = 4_096;
+
 /** Resolves to the port in use. @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export function listen(server: Server, { port, host, setting }: ListenOptions): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const fail = (error: unknown): void => reject(listenError(error, { port, host, setting }));
   server.once("error", fail);
-  server.listen({ port, host }, () => {
+  server.listen({ port, host, backlog }, () => {
     server.off("error", fail);
     resolve((server.address() as AddressInfo).port);
   });

@@ -22,6 +22,17 @@ async function open() {
   routes.add({ method: "GET", path: "/text", handler: () => ({ text: "a text" }) });
   routes.add({ method: "GET", path: "/html", handler: () => ({ text: "<p>", contentType: "text/html" }) });
   routes.add({ method: "GET", path: "/broken", handler: () => Promise.reject(new Error("no such shard")) });
+  const made = { large: 0 };
+  routes.add({ method: "GET", path: "/ready", handler: () => ({ text: `${made.large} made` }) });
+  routes.add({
+    method: "GET",
+    path: "/large",
+    handler: () => {
+      const startedAt = performance.now();
+      while (performance.now() - startedAt < 20);
+      return { text: `${++made.large}` };
+    },
+  });
   const http = createPageServer({ routes, log: noopLogger, refuse });
   http.server.listen(0, "127.0.0.1");
   await once(http.server, "listening");
@@ -90,5 +101,18 @@ describe("pages of a service", () => {
     await until(() => silent.left() <= 256, { withinMs: 30_000, what: "the bound of silent connections", everyMs: 5 });
     assert.equal(silent.left(), 256);
     assert.equal((await fetch(it.url, { method: "PUT", body: "1" })).status, 200);
+  });
+
+  it("do not keep probes waiting", async () => {
+    await using it = await open();
+    const large = Array.from({ length: 60 }, async () => (await fetch(new URL("/large", it.url))).text());
+    await large[0];
+    const probe = await (await fetch(new URL("/ready?verbose", it.url))).text();
+    assert.ok(Number.parseInt(probe, 10) < 60, `${probe} before the probe was answered`);
+    const answered = (await Promise.all(large)).map(Number).sort((a, b) => a - b);
+    assert.deepEqual(
+      answered,
+      Array.from({ length: 60 }, (_, at) => at + 1),
+    );
   });
 });

@@ -26,6 +26,11 @@ const maxPageConnectionsOfAddress = 256;
 /** Of bodies that are being sent or answered. */
 const maxHeldBytes = 32 * 1024 * 1024;
 const maxHeldBytesOfAddress = 16 * 1024 * 1024;
+/** Of answers that callers have not taken yet. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+const maxAnswerBytesOfAddress = 32 * 1024 * 1024;
+/** Kubelets and Prometheus ask for them: they wait for no page. */
+const probePaths: ReadonlySet<string> = new Set(["/ready", "/healthz", "/metrics", "/version"]);
 
 /** Does not bind a port. */
 export function createPageServer({ routes, log, refuse }: PageServerOptions): HttpServer {
@@ -33,6 +38,8 @@ export function createPageServer({ routes, log, refuse }: PageServerOptions): Ht
     drainMs: 0,
     bounds: { maxPerAddress: maxPageConnectionsOfAddress, maxInAll: maxPageConnections },
     bodies: { maxPerAddress: maxHeldBytesOfAddress, maxInAll: maxHeldBytes },
+    answers: { maxPerAddress: maxAnswerBytesOfAddress, maxInAll: maxAnswerBytes },
+    queues: ({ url = "" }) => !probePaths.has(url.split("?", 1)[0] ?? ""),
     respond: async (request, response) => {
       const reply = refuse?.(request) ?? (await answer(routes, request));
       const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};

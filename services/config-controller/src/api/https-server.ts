@@ -42,6 +42,9 @@ const maxBodyBytes = 8 * 1024 * 1024;
 /** Of bodies that are being sent or answered. */
 const maxHeldBytes = 128 * 1024 * 1024;
 const maxHeldBytesOfAddress = 64 * 1024 * 1024;
+/** Of answers that callers have not taken yet. */
+const maxAnswerBytes = 256 * 1024 * 1024;
+const maxAnswerBytesOfAddress = 128 * 1024 * 1024;
 /** A silent one makes room, so that no address can keep the others out. */
 const maxConnections = 2_000;
 const maxConnectionsOfAddress = 1_000;
@@ -56,6 +59,7 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
     ...{ tls: { ...keyPair, policy }, drainMs: 2_000 },
     bounds: { maxPerAddress: maxConnectionsOfAddress, maxInAll: maxConnections },
     bodies: { maxPerAddress: maxHeldBytesOfAddress, maxInAll: maxHeldBytes },
+    answers: { maxPerAddress: maxAnswerBytesOfAddress, maxInAll: maxAnswerBytes, takeWithinMs },
     respond: (request, response) => respond(request, response, { answer, takeWithinMs, closing: closing.signal }),
     failure: () => jsonOf(500, statusOf(new ApiError(500, "InternalError", "internal error"))),
     onFailure: (error, request) => log.error("request failed", { path: request.url, error }),

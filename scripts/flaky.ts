@@ -9,7 +9,7 @@ import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { findTestFiles, root } from "./tests/find-files.ts";
-import { readLastRun } from "./tests/last-run.ts";
+import { expectedSeconds } from "./tests/last-run.ts";
 import { limits, rules, runPlanned } from "./tests/plan.ts";
 import { type FileOutcome, runTestFile } from "./tests/run-file.ts";
 import { bundleServices } from "./tests/test-bundle.ts";
@@ -37,7 +37,7 @@ const withinMs: Readonly<Record<Load, number>> = { quiet: planned.withinMs, load
 
 process.env["FLOTILLA_TEST_BUNDLE"] ??= bundleServices();
 const files = (await findTestFiles("integration", positionals)).map((file) => relative(root, file));
-const lastRun = readLastRun();
+const secondsOf = expectedSeconds();
 const rows = new Map<string, Row>();
 process.once("SIGINT", () => process.exit(report()));
 for (const load of loads.filter((one) => values.only === undefined || one === values.only)) {
@@ -51,7 +51,7 @@ for (const load of loads.filter((one) => values.only === undefined || one === va
         record(file, load, run, outcome);
       },
       rules,
-      (file) => lastRun.get(file),
+      secondsOf,
     );
   for (const one of busy) one.kill("SIGKILL");
 }

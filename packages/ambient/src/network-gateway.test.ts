@@ -40,6 +40,7 @@ describe("a Gateway is the way into another network", () => {
         gateway: aGateway({ listeners: [{ ...hbone, protocol: "TLS" }] }),
         expected: undefined,
       },
+      { name: "not as a waypoint", gateway: aGateway({ gatewayClassName: "istio-waypoint" }), expected: undefined },
       { name: "not without an address", gateway: aGateway({}, { status: {} }), expected: undefined },
       {
         name: "by an address that it names itself before its status has one",

@@ -15,14 +15,15 @@ export interface HboneGateway extends GatewayFacts {
 }
 
 const networkLabel = "topology.istio.io/network";
+const waypointClass = "istio-waypoint";
 const accountAnnotation = "gateway.istio.io/service-account";
 
-/** Undefined without the label of a network, an HBONE listener, or an address. */
+/** Undefined without the label of a network, an HBONE listener, or an address, and for waypoints. Source: istiod asked. */
 export function hboneGatewayOf(gateway: Config<KubernetesGatewaySpec>): HboneGateway | undefined {
   const { key, labels, annotations, spec } = gateway;
   const network = ownValue(labels, networkLabel) ?? "";
   const listener = spec.listeners?.find(({ protocol }) => protocol === "HBONE");
-  if (network === "" || listener === undefined) return undefined;
+  if (network === "" || listener === undefined || spec.gatewayClassName === waypointClass) return undefined;
   const destination = gatewayDestination(gateway, network) ?? namedDestination(gateway, network);
   if (destination === undefined) return undefined;
   const serviceAccount =

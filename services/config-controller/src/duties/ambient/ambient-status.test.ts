@@ -53,6 +53,14 @@ const cluster: readonly Stored[] = [
   gateway("shop/ready"),
   gateway("ingress/ready"),
   gateway("shop/new", { status: {} }),
+  gateway("shop/far", labelled({ "topology.istio.io/network": "east" })),
+  gateway("istio-system/east", {
+    ...labelled({ "topology.istio.io/network": "east" }),
+    spec: {
+      gatewayClassName: "istio-remote",
+      listeners: [{ name: "mesh", port: 15008, protocol: "HBONE", allowedRoutes: { namespaces: { from: "All" } } }],
+    },
+  }),
   stored("Service", "shop/bound", labelled(use("ready"))),
 ];
 
@@ -77,6 +85,16 @@ const cases: readonly (readonly [name: string, object: Stored, conditions: strin
     "one behind a waypoint that is not there",
     stored("Service", "shop/a", labelled(use("no"))),
     'istio.io/WaypointBound False WaypointIsNotReady: waypoint "shop/no" is not ready',
+  ],
+  [
+    "one behind a waypoint that is labelled with another network",
+    stored("Service", "shop/a", labelled(use("far"))),
+    "istio.io/WaypointBound True WaypointAccepted: Successfully attached to waypoint shop/far",
+  ],
+  [
+    "one behind the gateway of another network",
+    stored("Service", "shop/a", labelled({ ...use("east"), "istio.io/use-waypoint-namespace": "istio-system" })),
+    "istio.io/WaypointBound True WaypointAccepted: Successfully attached to waypoint istio-system/east",
   ],
   [
     "one that gateways reach through the waypoint",

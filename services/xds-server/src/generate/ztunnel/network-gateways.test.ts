@@ -14,12 +14,13 @@ const ztunnel = parseNode({
 const networkLabel = "topology.istio.io/network";
 const system = anObject("Namespace", "/istio-system", { metadata: { labels: { [networkLabel]: "here" } } });
 
-function aGateway(name: string, network: string, address: string): KubeObject {
+function aGateway(name: string, network: string, address: string, gatewayClassName = "istio-remote"): KubeObject {
+  const namespaces = { from: "All" };
   const gateway = anObject("Gateway", `edge/${name}`, {
     metadata: { labels: { [networkLabel]: network } },
     spec: {
-      gatewayClassName: "istio-remote",
-      listeners: [{ name: "tunnel", port: 15008, protocol: "HBONE" }],
+      gatewayClassName,
+      listeners: [{ name: "tunnel", port: 15008, protocol: "HBONE", allowedRoutes: { namespaces } }],
     },
     status: { addresses: [{ type: "IPAddress", value: address }] },
   });
@@ -97,4 +98,38 @@ describe("with gateways between networks", () => {
     const names = fieldAt(resourceOf(core, ztunnel, typeUrl.address, host), "service.subjectAltNames");
     assert.deepEqual(names, ["spiffe://cluster.local/ns/shop/sa/far", "spiffe://cluster.local/ns/shop/sa/lost"]);
   });
+});
+
+/** Source: istiod asked. A waypoint's address lies in the network of the control plane, whatever label the Gateway has. */
+describe("a service that names as its waypoint", () => {
+  const bound = (name: string, waypoint: string) =>
+    anObject("Service", `shop/${name}`, {
+      metadata: { labels: { "istio.io/use-waypoint": waypoint, "istio.io/use-waypoint-namespace": "edge" } },
+      spec: { clusterIP: "10.96.0.1", ports: [{ name: "http", port: 80 }] },
+    });
+  const core = anAmbientMesh(
+    ...[aGateway("far", "east", "10.0.0.9", "istio-waypoint"), aGateway("east", "east", "172.16.2.2")],
+    ...[bound("a", "far"), bound("b", "east"), bound("c", "elsewhere"), anObject("Namespace", "/shop", {})],
+  );
+  const serviceOf = (name: string, field: string) =>
+    fieldAt(resourceOf(core, ztunnel, typeUrl.address, `shop/${name}.shop.svc.cluster.local`), `service.${field}`);
+  const here = (address: string) => ({
+    address: { network: "here", address: Buffer.from(address.split(".").map(Number)).toString("base64") },
+    hboneMtlsPort: 15008,
+  });
+  const cases = [
+    { name: "one that is labelled with another network", service: "a", expected: here("10.0.0.9") },
+    { name: "the gateway of another network", service: "b", expected: here("172.16.2.2") },
+    { name: "one that only another cluster has", service: "c", expected: undefined },
+  ];
+  for (const { name, service, expected } of cases)
+    test(name, () => {
+      assert.deepEqual(serviceOf(service, "waypoint"), expected);
+      assert.deepEqual(serviceOf(service, "addresses"), [here("10.96.0.1").address]);
+    });
+  test("the gateway stays the way into its network", () =>
+    assert.deepEqual(
+      namesOf(core, ztunnel, typeUrl.address).filter((name) => name.startsWith("NetworkGateway/")),
+      ["NetworkGateway/east/172.16.2.2/15008"],
+    ));
 });

@@ -23,7 +23,7 @@ export async function keepForZtunnels(core: Core, isAmbient: boolean, stop: Abor
     let step = steps.next();
     for (; step.done !== true && !stop.aborted; step = steps.next()) if (slice.isDue) await slice.yield();
     if (step.done !== true) steps.return(undefined);
-    else if (step.value !== undefined) kept.use(step.value);
+    else kept.use(step.value);
   }
   return kept.move();
 }

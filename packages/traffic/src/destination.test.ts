@@ -61,6 +61,12 @@ describe("a destination", () => {
     assert.equal(way(undefined, [], "tcp").end.kind, "closed");
   });
 
+  it("shows the time to connect where the cluster has one", () => {
+    const factsOf = (more: JsonObject) => way({ ...eds, ...more }).hops.flatMap(({ facts }) => facts);
+    assert.ok(factsOf({ connectTimeout: "2s" }).includes("Connects within 2s."));
+    assert.ok(!factsOf({}).some((fact) => fact.startsWith("Connects")));
+  });
+
   it("shows places, weights, workloads and IPv6 addresses", () => {
     const istio = { filterMetadata: { istio: { workload: "api;shop;api;v1;c" } } };
     const groups = [

@@ -123,6 +123,9 @@ describe("a way", () => {
         "route canary passes",
       ],
     );
+    assert.deepEqual(hop(sent, "virtual host")?.facts, [
+      "Host api is one of api.shop.svc.cluster.local, api, api.shop.svc, api.shop, 10.1.0.2.",
+    ]);
     const route = hop(sent, "route");
     assert.deepEqual(route?.objects, ["VirtualService/shop/api"]);
     assert.deepEqual(route?.facts, [

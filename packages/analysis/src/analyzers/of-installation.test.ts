@@ -1,7 +1,7 @@
 /** Findings of analyzers in what an installation consists of: definitions, webhooks, images, and parts that are about to go. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { aPod, check, one } from "./analyzers.fixture.ts";
+import { aPod, check, messagesOf, one } from "./analyzers.fixture.ts";
 import { knownAnnotations } from "./annotation-table.ts";
 import { parsedValues, proxyImageOfValues } from "./injection-values.ts";
 
@@ -261,3 +261,55 @@ describe("the table of annotations", () => {
     assert.ok(old.length > 0 && old.every(([name]) => /^[\w.]+\/[^-]/.test(name)), old.join());
   });
 });
+
+describe("issuer-addresses", () => {
+  const istiod = (...env: readonly object[]) =>
+    one("Deployment", "istiod", { template: { spec: { containers: [{ env }] } } }, { labels: { app: "istiod" } });
+  const issuers = (count: number) =>
+    Array.from({ length: count }, (_, at) => one("RequestAuthentication", `r${at + 1}`));
+  const found = (objects: Parameters<typeof messagesOf>[1]) => messagesOf("issuer-addresses", objects).join();
+
+  it("names the policies whose keys are fetched, five at most", () => {
+    assert.match(found([istiod(), ...issuers(2)]), /keys of 2 .*\(shop\/r1, shop\/r2\): set BLOCKED/);
+    assert.match(found([istiod(), ...issuers(5)]), /keys of 5 .*\(shop\/r1, .*, shop\/r5\)/);
+    assert.match(found([istiod(), ...issuers(7)]), /keys of 7 .*\(shop\/r1, .*, shop\/r5 and 2 more\)/);
+  });
+  it("finds nothing where no keys are fetched, or ranges are blocked", () => {
+    assert.equal(found([istiod()]), "");
+    assert.equal(found([istiod({ name: "BLOCKED_CIDRS_IN_JWKS_URIS", value: "10.0.0.0/8" }), ...issuers(2)]), "");
+    assert.notEqual(found([istiod({ name: "BLOCKED_CIDRS_IN_JWKS_URIS", value: "" }), ...issuers(2)]), "");
+  });
+});
+
+const filterPatch = (operation: string, applyTo = "HTTP_FILTER", proxyVersion?: string) => ({
+  applyTo,
+  ...(proxyVersion !== undefined && { match: { proxy: { proxyVersion } } }),
+  patch: { operation, value: { name: "f" } },
+});
+const filterOf = (name: string, ...configPatches: readonly object[]) => one("EnvoyFilter", name, { configPatches });
+check("envoy-filters", [
+  ["an addition", [filterOf("a", filterPatch("ADD"))], []],
+  ["an addition to routes", [filterOf("a", filterPatch("ADD", "HTTP_ROUTE"))], ["AddMisused a spec.configPatches[0]"]],
+  ["a removal", [filterOf("a", filterPatch("REMOVE", "HTTP_ROUTE"))], ["RemoveMisused a spec.configPatches[0]"]],
+  ["a replacement", [filterOf("a", filterPatch("REPLACE", "CLUSTER"))], ["ReplaceMisused a spec.configPatches[0]"]],
+  [
+    "an insertion after one for a version",
+    [filterOf("a", filterPatch("ADD", "HTTP_FILTER", "1.2"), filterPatch("INSERT_AFTER"))],
+    ["RelativeOperationWithProxyVersion a spec.configPatches[1]"],
+  ],
+  [
+    "an insertion before one for a version",
+    [filterOf("a", filterPatch("INSERT_AFTER"), filterPatch("ADD", "HTTP_FILTER", "1.2"))],
+    ["RelativeOperation a spec.configPatches[0]"],
+  ],
+  [
+    "an insertion for a version",
+    [filterOf("a", filterPatch("INSERT_AFTER", "HTTP_FILTER", "1.2"))],
+    ["RelativeOperation a spec.configPatches[0]"],
+  ],
+  [
+    "an insertion after another EnvoyFilter for a version",
+    [filterOf("a", filterPatch("ADD", "HTTP_FILTER", "1.2")), filterOf("b", filterPatch("INSERT_AFTER"))],
+    ["RelativeOperationWithProxyVersion b spec.configPatches[0]"],
+  ],
+]);

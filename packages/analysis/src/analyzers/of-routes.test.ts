@@ -68,6 +68,14 @@ check("route-destinations", [
     lost(`${at}.host`),
   ],
   [
+    "a ServiceEntry of the namespace that the route is exported to",
+    [
+      routeTo({ host: "a.example.com" }, { exportTo: ["bank"] }),
+      one("ServiceEntry", "e", { hosts: ["a.example.com"], exportTo: ["."] }, { namespace: "bank" }),
+    ],
+    [],
+  ],
+  [
     "a mirror",
     [routeTo({ host: "web" }, { http: [{ ...to({ host: "web" }), mirror: { host: "m" } }] }), aService("web", [80])],
     lost("spec.http[0].mirror.host"),

@@ -1,5 +1,8 @@
 /** Options of the commands that run a control plane, its settings of files, and those of each service. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { environmentOf } from "./environment.ts";
 import type { Ports } from "./layout.ts";
@@ -24,6 +27,14 @@ describe("options of a run", () => {
       env: { A: "1", B: undefined },
     } as unknown as Given);
     assert.deepEqual([settings, workDir, firstPort], [{ A: "1" }, "/w", undefined]);
+  });
+  it("hold those of a file before the environment's", () => {
+    const directory = mkdtempSync(join(tmpdir(), "flotilla-options-"));
+    const envFile = join(directory, "settings.env");
+    writeFileSync(envFile, "A=2\nB=3\n");
+    const given = { options: { ...options, envFile }, env: { A: "1", C: "4" } } as unknown as Given;
+    assert.deepEqual(runOptionsOf(given).settings, { A: "2", B: "3", C: "4" });
+    rmSync(directory, { recursive: true });
   });
   it("refuse replicas within one process", () => {
     const several = { ...options, embedded: true, replicas: { "xds-server": 2 } };

@@ -74,6 +74,18 @@ describe("the certificate that a server presents", () => {
     assert.match(text(), /server presents its certificate/);
   });
 
+  it("is waited for without a report before it is overdue", async () => {
+    const [old, renewed] = [await newMaterial(), await newMaterial()];
+    let connections = 0;
+    const port = await present(() => (connections++ === 0 ? old : renewed));
+    const { log, text } = recorded();
+    const onOverdue = () => assert.fail("it is not overdue");
+    const options = { url: `tls://localhost:${port}`, material: renewed, log, onOverdue };
+    await untilServed(options, AbortSignal.timeout(10_000));
+    assert.match(text(), /server presents its certificate/);
+    assert.doesNotMatch(text(), /does not present/);
+  });
+
   it("is not that of a server which does not greet as NATS does", async () => {
     const material = await newMaterial();
     const port = await present(() => material, "220 mail.example\r\n");

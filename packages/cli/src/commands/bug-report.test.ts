@@ -30,6 +30,7 @@ describe("flotilla bug-report", () => {
     assert.equal(files.get("ca/log.jsonl"), "redis://(hidden)@127.0.0.1:1 line\n");
     assert.equal(JSON.parse(files.get("host.json") ?? "").node, process.version);
     assert.match(files.get("problems.txt") ?? "", /webhook/);
+    assert.doesNotMatch(files.get("problems.txt") ?? "", /^(?:logs|services):/m);
     assert.equal(statSync(out).mode & 0o777, 0o600);
     // A report is not written over another one.
     const again = await recordRun(["bug-report", "--out", out, ...urls]);

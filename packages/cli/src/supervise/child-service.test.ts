@@ -79,6 +79,15 @@ describe("the end of a service", () => {
     assert.equal(readFileSync(logFile, "utf8"), `${error}\n`);
   });
 
+  it("is reported with the reason where the program cannot be started", async () => {
+    const { execPath } = process;
+    process.execPath = join(programs.directory, "absent");
+    const child = start("");
+    process.execPath = execPath;
+    assert.match(await child.exited, /ENOENT/);
+    await assert.rejects(child.ended, { code: "CLI_SERVICE_ENDED" });
+  });
+
   it("is no failure when it was asked for", async () => {
     for (const [how, expected] of [
       ["stop", "signal SIGTERM"],

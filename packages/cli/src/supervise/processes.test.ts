@@ -19,6 +19,11 @@ describe("facts about a process", () => {
     assert.notEqual(facts.startedAt, "");
   });
 
+  it("are read from /proc on Linux, without another program", { skip: process.platform !== "linux" }, async () => {
+    const facts = await factsOf(process.pid, "linux");
+    assert.match(facts?.startedAt ?? "", /^\d+$/, "ticks since the host started");
+  });
+
   it("are the same by ps, where there is no /proc", { skip: hasPs ? false : "this host has no ps" }, async () => {
     const [own, byPs] = [await factsOf(process.pid), await factsOf(process.pid, "darwin")];
     assert.deepEqual([byPs?.pid, byPs?.parent], [process.pid, process.ppid]);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { connectBus, createPublisher, createSeal } from "@flotilla/bus";
+import { parseCertificatePem, rootId } from "@flotilla/pki";
 import { noopLogger } from "@flotilla/runtime";
 import { startCa } from "../main.fixture.ts";
 import { askAs } from "../raw-request.fixture.ts";
@@ -40,6 +41,16 @@ describe("a self-signed root on the bus", () => {
     assert.deepEqual(next, again);
     await Promise.all([a.promote(), b.promote()]);
     assert.deepEqual([await b.open(options, nowMs), await a.next(options, nowMs)], [next, undefined]);
+  });
+
+  it("stays when the next one is dropped, and a next one of another name is not dropped", async () => {
+    const store = documentStore(sealedDocument(() => bus.keyValue("roots-e"), createSeal("a key"), copyIn()));
+    const first = await store.open(options, nowMs);
+    const next = await store.makeNext(options, nowMs);
+    await store.dropNext("of another root");
+    assert.deepEqual(await store.next(options, nowMs), next);
+    await store.dropNext(rootId(parseCertificatePem(next.certificatePem)));
+    assert.deepEqual([await store.next(options, nowMs), await store.open(options, nowMs)], [undefined, first]);
   });
 
   it("with another key nothing is read, and nothing is made in its place", async () => {

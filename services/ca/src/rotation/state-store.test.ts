@@ -79,7 +79,7 @@ describe("the state of a rotation in the bucket", () => {
     await using one = await fixture();
     await one.store.write(one.values, trusting);
     await one.values.delete("rotation");
-    await one.store.read(one.values);
+    assert.equal(await one.store.read(one.values), false);
     assert.deepEqual(JSON.parse(await one.stored()), { ...trusting, serial: 1 });
   });
 });

@@ -5,9 +5,10 @@ import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { certificatePem, generatePrivateKey, issueRoot } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
+import { CaError } from "../errors.ts";
 import { readSettings } from "../settings.ts";
 import { Anchors } from "./anchors.ts";
-import { fetchText, parseSpiffeBundle } from "./bundle-endpoint.ts";
+import { fetchText, followBundleEndpoint, parseSpiffeBundle } from "./bundle-endpoint.ts";
 
 const times = { notBeforeMs: Date.now() - 1000, notAfterMs: Date.now() + 3_600_000 };
 const [first, second] = await Promise.all(
@@ -65,6 +66,34 @@ describe("the answer of an endpoint", () => {
         server.closeAllConnections();
         server.close();
       }
+    });
+});
+
+describe("an endpoint that cannot be asked", () => {
+  const cases: readonly (readonly [name: string, error: Error, reason: string])[] = [
+    [
+      "by its cause",
+      new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }),
+      "connect ECONNREFUSED",
+    ],
+    ["by itself without a cause", new TypeError("invalid URL"), "invalid URL"],
+    ["by itself where it took too long", new DOMException("timed out", "TimeoutError"), "timed out"],
+    [
+      "by itself where it is ours",
+      new CaError("CA_BAD_BUNDLE", "no keys", { cause: new Error("x") }),
+      "[CA_BAD_BUNDLE] no keys",
+    ],
+  ];
+  for (const [name, error, expected] of cases)
+    it(`is reported ${name}`, async () => {
+      const stop = new AbortController();
+      const { promise, resolve } = Promise.withResolvers<string | undefined>();
+      const options = { url: "https://a.test", refreshMs: 60_000, log: noopLogger, onRoots: () => undefined };
+      const fetching = { fetchText: () => Promise.reject(error), onProblem: resolve };
+      const following = followBundleEndpoint({ ...options, ...fetching }, stop.signal);
+      assert.equal(await promise, `https://a.test: ${expected}`);
+      stop.abort();
+      await following;
     });
 });
 

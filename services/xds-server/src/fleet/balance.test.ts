@@ -68,3 +68,25 @@ test("a surplus is handed off when it is there twice: records of others are of a
   await running;
   assert.deepEqual(disconnected, ["1 after 5 looks"]);
 });
+
+test("streams that are idle are not handed off", async () => {
+  const stop = new AbortController();
+  let looks = 0;
+  const replicas = async () => {
+    if (++looks === 5) stop.abort();
+    return new Map([["b", { replica: "b", streams: 0 }]]);
+  };
+  const streams = ["1", "2", "3", "4"].map((id) => ({ id, isIdle: () => true }) as StreamRecord);
+  const disconnect = (id: string) => assert.fail(`${id} is handed off`);
+  const options = {
+    id: "a",
+    streams: () => streams,
+    perSecond: 1_000_000,
+    random: () => 0,
+    log: noopLogger,
+    everyMs: 1,
+  };
+  const store = { state: { connected: true } as const, replicas };
+  await balanceStreams({ ...options, disconnect, onHandedOff: () => undefined, store }, stop.signal);
+  assert.equal(looks, 5);
+});

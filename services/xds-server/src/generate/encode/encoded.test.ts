@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { create, decode, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import { encodedElement, encodedFields, encodedMessage, identityKey } from "./encoded.ts";
+import { encodedElement, encodedFields, encodedMessage, identityKey, sameBytes } from "./encoded.ts";
 
 const before = create(VirtualHostSchema, { name: "a", domains: ["a.example"] });
 const routes = create(VirtualHostSchema, { routes: [{ name: "default" }] });
@@ -50,4 +50,10 @@ test("nothing else that generates resources encodes messages", () => {
   );
   assert.ok(files.length > 100);
   assert.deepEqual(encoding, ["encode/encoded.ts"]);
+});
+
+test("bytes are the same where all are equal, and none follow", () => {
+  const same = (a: readonly number[], b: readonly number[]) => sameBytes(Uint8Array.from(a), Uint8Array.from(b));
+  assert.deepEqual([same([1, 2], [1, 2]), same([], []), same([1, 2], [1, 3])], [true, true, false]);
+  assert.deepEqual([same([1, 2], [1]), same([1], [1, 2])], [false, false]);
 });

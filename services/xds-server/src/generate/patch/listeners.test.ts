@@ -6,7 +6,8 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import { TlsInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb";
 import type { HttpConnectionManager } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { aPatch, noteProblems, type PatchJson } from "../../testing/patches.ts";
-import { patchListener } from "./listeners.ts";
+import { listenerPatches, patchListener } from "./listeners.ts";
+import { Context } from "./patch.ts";
 
 const type = (name: string) => `type.googleapis.com/envoy.extensions.${name}`;
 const managerType = type("filters.network.http_connection_manager.v3.HttpConnectionManager");
@@ -223,4 +224,18 @@ describe("patches of listeners", () => {
     assert.equal(line, unchanged);
     assert.match(reports.join(), /^0: a typed config of .*TcpProxy cannot be merged into one of .*Cors$/);
   });
+});
+
+it("a listener is changed by patches to it and its parts, not by added listeners", () => {
+  const patches = aPatch(
+    { applyTo: "LISTENER", patch: { operation: "ADD", value: { name: "new" } } },
+    { applyTo: "LISTENER", patch: { operation: "MERGE", value: {} } },
+    { applyTo: "NETWORK_FILTER", patch: { operation: "ADD", value: { name: "f" } } },
+    { applyTo: "CLUSTER", patch: { operation: "ADD", value: { name: "c" } } },
+  );
+  const found = listenerPatches(patches, { name: "virtualInbound", context: Context.SIDECAR_INBOUND });
+  assert.deepEqual(
+    found.map(({ index }) => index),
+    [1, 2],
+  );
 });

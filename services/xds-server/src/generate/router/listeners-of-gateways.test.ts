@@ -36,9 +36,9 @@ const router = aRouter("infra", { LABELS: { app: "edge" } });
 function meshOf(detectsMisdirectedRequests: boolean, ...objects: readonly Config[]): Core {
   const core = new Core({ features: { detectsMisdirectedRequests } });
   const front = aService("edge-istio", "infra", {
-    ports: [aPort("http", 80, "HTTP"), aPort("https", 443, "HTTPS")],
+    ports: [aPort("http", 80, "HTTP"), aPort("https", 443, "HTTPS"), aPort("other", 8443, "HTTPS")],
     labelSelectors: { app: "edge" },
-    kubernetes: { type: "LoadBalancer", nodeLocal: false, targetPorts: { 80: "80", 443: "443" } } as never,
+    kubernetes: { type: "LoadBalancer", nodeLocal: false, targetPorts: { 80: "80", 443: "443", 8443: "8443" } } as never,
   });
   apply(core, front, aService("web", "infra"), secret("infra"), ...objects);
   return core;
@@ -74,6 +74,12 @@ describe("misdirected requests", () => {
   for (const { section, hosts } of cases)
     it(`at the listener ${section}, hosts of the others are answered with 421`, () =>
       assert.deepEqual(hostsOf(meshOf(true, ...objects), section).toSorted(), [...hosts].sort()));
+
+  it("hosts of another port are none of the others", () => {
+    const elsewhere = { ...https("elsewhere", "9.example"), port: 8443 };
+    const core = meshOf(true, gateway([https("any"), https("second", "second.org"), elsewhere]), route("second", []));
+    assert.deepEqual(hostsOf(core, "second").toSorted(), ["*: 421", "second.org: routed"]);
+  });
 
   it("a listener that is alone on its port answers with 404", () => {
     const core = meshOf(true, gateway([https("second", "second.org"), http]), route("second", []));

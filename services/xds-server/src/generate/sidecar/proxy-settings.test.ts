@@ -255,6 +255,13 @@ const ofSettings: readonly FieldCase[] = [
     "{value: 25}",
   ],
   [
+    "share of traces of none at all by the setting",
+    { env: { PILOT_TRACE_SAMPLING: "0" } },
+    inbound,
+    `${manager}.tracing.randomSampling`,
+    "{}",
+  ],
+  [
     "share of traces that makes no sense",
     { mesh: { defaultConfig: { tracing: { sampling: 101 } } } },
     inbound,

@@ -4,13 +4,14 @@ import { Graph } from "@flotilla/incremental";
 import { type Config, type Proxy, parseNode, type Service } from "@flotilla/model";
 import type { JsonObject } from "@flotilla/proto";
 import { aConfig, aPort, aService, put } from "../../testing/mesh.ts";
+import { snapshotOf } from "../../testing/snapshot.ts";
 import { decodeSpec } from "../config-specs.ts";
 import { rowIndexes } from "../indexes/index.ts";
 import { proxyTargets } from "../proxy-targets.ts";
 import { keys } from "../row-index.ts";
 import type { Subject } from "../subject.ts";
 import { World } from "../world.ts";
-import { mergedGateways } from "./gateways.ts";
+import { mergedGateways, selectedGateways } from "./gateways.ts";
 
 const router: Proxy = parseNode({
   id: "router~10.0.0.9~gw.istio-system~istio-system.svc.cluster.local",
@@ -164,3 +165,21 @@ for (const { name, objects, scoped = false, listeners, routes, findings = 0 } of
     if (routes !== undefined) assert.deepEqual([...merged.routes.keys()].sort(), routes);
     assert.equal(graph.findings().length, findings);
   });
+
+test("a workload deployed for Gateways of one namespace takes no Gateway of another, which is reported", () => {
+  const deployed = {
+    ...gateway("deployed", [http(["a.example"])]),
+    annotations: {
+      "internal.istio.io/gateway-semantics": "gateway",
+      "internal.istio.io/service-account-name": "edge",
+    },
+  };
+  const changes = put(deployed, gateway("own", [http(["b.example"])]), gateway("foreign", [http(["c"])], {}, "bank"));
+  const asked = snapshotOf({ changes, proxy: router, features: { strictGatewayMerging: true } });
+  const names = asked.read(selectedGateways).map(({ name }) => name);
+  assert.deepEqual(names.toSorted(), ["istio-system/deployed", "istio-system/own"]);
+  assert.deepEqual(
+    asked.findings(selectedGateways).map(({ object }) => object),
+    ["Gateway/bank/foreign"],
+  );
+});

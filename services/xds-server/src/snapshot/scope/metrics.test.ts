@@ -38,3 +38,11 @@ test("all metrics on: one that was off before is on too", () => {
     [],
   );
 });
+
+test("a sidecar reports by its own traffic, not as a gateway of services", () => {
+  const spec = { metrics: [{ providers: [{ name: "prometheus" }] }] };
+  const core = aMesh(aService("web", "shop"), aConfig("Telemetry", "shop", "t", spec));
+  const text = JSON.stringify(resourceOf(core, aSidecar("shop"), typeUrl.listener, "virtualInbound"));
+  assert.match(text, /"istio.stats"/);
+  assert.doesNotMatch(text, /"reporter"/);
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Proxy } from "@flotilla/model";
+import { type Proxy, parseNode } from "@flotilla/model";
 import { aConfig, aMesh, aRouter } from "../../testing/mesh.ts";
 import { query } from "../view.ts";
 import { authorizationPolicies } from "./authn.ts";
@@ -26,6 +26,15 @@ const cases: readonly { readonly name: string; readonly proxy: Proxy; readonly w
     name: "a Gateway of another namespace is another one",
     proxy: aRouter("bank", { LABELS: { [gatewayName]: "front" } }),
     want: [],
+  },
+  {
+    name: "a waypoint follows those that name its Gateway, and none that select workloads or hold for all",
+    proxy: parseNode({
+      id: "waypoint~10.0.0.9~front.shop~shop.svc.cluster.local",
+      locality: { region: "", zone: "", subzone: "" },
+      metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", LABELS: { [gatewayName]: "front" } },
+    }),
+    want: ["front"],
   },
 ];
 

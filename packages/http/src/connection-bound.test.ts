@@ -64,6 +64,16 @@ describe("connections beyond the bounds", () => {
     assert.equal(await (await slow).text(), "answered");
   });
 
+  it("are none while as many are open as are admitted in all", async () => {
+    await using it = await open({ maxPerAddress: 100, maxInAll: 4 });
+    const sockets = await it.come(3);
+    assert.equal(await (await fetch(it.url)).text(), "answered");
+    assert.deepEqual(
+      sockets.map(({ destroyed }) => destroyed),
+      [false, false, false],
+    );
+  });
+
   it("in all close one of the address that has the most", async () => {
     await using it = await open({ maxPerAddress: 100, maxInAll: 4 });
     const [honest] = await it.come(1, "127.0.0.2");

@@ -138,3 +138,29 @@ test("a kind that the server does not know is empty, and asked for after waits t
   assert.ok(performance.now() - started >= 10 + 20 + 40 - 3);
   stop.abort();
 });
+
+test("a watch that is not answered in time is away, and one that breaks after its answer has its own reason", async () => {
+  const { api } = server([["a"]], []);
+  let watches = 0;
+  async function* lines(_path: string, ending: AbortSignal, onOpen: () => void) {
+    watches++;
+    if (watches === 2) onOpen();
+    if (watches > 2) yield { type: "ADDED", object: object("b", "5") };
+    else
+      await new Promise((_, reject) =>
+        ending.addEventListener("abort", () => reject(new KubeError("KUBE_AWAY", "cut"))),
+      );
+  }
+  const states: (string | undefined)[] = [];
+  const onState = (state: string | undefined) => void states.push(state);
+  const options = { path: "/p", random: () => -0.99, onState, silenceMs: 30 };
+  const stop = new AbortController();
+  for await (const { type } of mirror(
+    { ...api, lines, server: "http://k8s" } as unknown as KubeApi,
+    options,
+    stop.signal,
+  ))
+    if (type === "put") break;
+  stop.abort();
+  assert.deepEqual(states, ["[KUBE_AWAY] watch /p at http://k8s: no answer in time", undefined, "[KUBE_AWAY] cut"]);
+});

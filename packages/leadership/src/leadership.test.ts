@@ -80,3 +80,40 @@ test("a candidate that fails releases the lease and tries again later", async ()
   stop.abort();
   await running;
 });
+
+test("a lease that ran out and is held again begins the duty anew", async () => {
+  const { state, it } = lease();
+  const stop = new AbortController();
+  const asked = Promise.withResolvers<boolean>();
+  let answer: () => Promise<boolean> = () => Promise.resolve(state.isHeld);
+  const own: DutyLease = {
+    get isHeld() {
+      return state.isHeld;
+    },
+    hold: () => answer(),
+    release: () => it.release(),
+  };
+  let [begun, working] = [0, 0];
+  const running = new Leadership({ lease: own, duty: "lock", log: noopLogger, everyMs: 5 }).run(async (end) => {
+    begun++;
+    working++;
+    await aborted(end);
+    working--;
+  }, stop.signal);
+  state.isHeld = true;
+  await until(() => working === 1, soon("the duty"));
+  let isAsked = false;
+  answer = () => {
+    isAsked = true;
+    return asked.promise;
+  };
+  await until(() => isAsked, soon("the next question"));
+  state.isHeld = false;
+  await until(() => working === 0, soon("its end"));
+  state.isHeld = true;
+  answer = () => Promise.resolve(state.isHeld);
+  asked.resolve(true);
+  await until(() => begun === 2 && working === 1, soon("the duty again"));
+  stop.abort();
+  await running;
+});

@@ -55,6 +55,12 @@ describe("run until signal", { concurrency: true }, () => {
     assert.deepEqual(messages, [{ failed: "no root" }]);
   });
 
+  it("a process whose main has ended exits by itself, whatever is left open", async () => {
+    const { exitCode, output } = await runMain(`setInterval(() => {}, 1000);`);
+    assert.equal(exitCode, 0);
+    assert.match(output, /"open":\[[^\]]*"Timeout"\],"msg":"resources not released, exiting"/);
+  });
+
   it("a variable that is a setting of no service is logged once, with the nearest that is one", async () => {
     const env = { PILOT_HTP10: "true", PILOT_HTTP10: "true" };
     const { exitCode, output } = await runMain("", undefined, env);

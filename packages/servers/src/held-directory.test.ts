@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { endGroup, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
+import { until } from "@flotilla/runtime";
+import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
 
 const root = mkdtempSync(join(tmpdir(), "flotilla-held-"));
 const started: ChildProcess[] = [];
@@ -34,6 +35,15 @@ const ended = (child: ChildProcess) =>
   child.exitCode === null && child.signalCode === null ? once(child, "exit") : Promise.resolve();
 const hold = (directory: string, pid: number, owner: number) =>
   writeFileSync(join(directory, "nats.pid"), JSON.stringify({ pid, owner }));
+
+/** None of a process that has ended meanwhile. */
+function argumentsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
 
 describe("a directory of a server", () => {
   it("is made, and free where no process is named or the file was cut off", async () => {
@@ -83,6 +93,16 @@ describe("a directory of a server", () => {
     releaseDirectory(directory, "nats", 7);
     assert.equal(existsSync(join(directory, "nats.pid")), false);
     releaseDirectory(directory, "nats", 7);
+  });
+  it("needs no watcher of its server any more where that has ended", { skip: !existsSync("/proc/self") }, async () => {
+    const server = await start("watched");
+    const isWatched = () =>
+      readdirSync("/proc").some((entry) => /^\d+$/.test(entry) && argumentsOf(entry).endsWith(`\0sh\0${server.pid}\0`));
+    const endWatcher = endWithThisProcess(server.pid);
+    assert.ok(isWatched());
+    endWatcher();
+    await until(() => !isWatched(), { withinMs: 30_000, what: "the watcher to end" });
+    assert.equal(server.signalCode, null);
   });
   it("is not disturbed by the end of a group that is gone", async () => {
     const gone = await start("gone");

@@ -46,6 +46,24 @@ describe("tags of entries", () => {
     assert.notEqual(less.digest, whole.digest);
   });
 
+  it("gives way to others while it takes many changes", async () => {
+    let isOthersTurn = false;
+    setImmediate(() => {
+      isOthersTurn = true;
+    });
+    const turns: boolean[] = [];
+    function* changes() {
+      for (const change of many.slice(0, 2)) {
+        turns.push(isOthersTurn);
+        const begun = performance.now();
+        while (performance.now() - begun < 50);
+        yield change;
+      }
+    }
+    await EntryTags.empty.with(changes());
+    assert.deepEqual(turns, [false, true]);
+  });
+
   it("the same tags at other keys have another digest", async () => {
     const [one, other] = [many[0]?.[1] ?? "", many[1]?.[1] ?? ""];
     const first = await EntryTags.empty.with([

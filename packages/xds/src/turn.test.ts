@@ -127,6 +127,21 @@ describe("make before break", () => {
     assert.deepEqual(server.write(), ["rds r"]);
   });
 
+  it("a route waits for endpoints that are not asked for yet, although another type goes meanwhile", () => {
+    const server = new Server("delta", { ...world, [extensionConfig]: { x: "1" } });
+    server.change({ [cluster]: { a: "1", b: "1", c: "1" }, [route]: { r: "to c" } });
+    assert.deepEqual(server.write(), ["cds c"]);
+    server.accept(cluster);
+    server.change({ [extensionConfig]: { x: "2" } });
+    assert.deepEqual(server.write(), ["ecds x"]);
+    server.accept(extensionConfig);
+    assert.deepEqual(server.write(), []);
+    server.ask(endpoint, ["c"]);
+    assert.deepEqual(server.write(), ["eds -c"]);
+    server.accept(endpoint);
+    assert.deepEqual(server.write(), ["rds r"]);
+  });
+
   it("a cluster and its endpoints go after the route that used them", () => {
     for (const form of ["sotw", "delta"] as const) {
       const server = new Server(form, world);

@@ -38,6 +38,12 @@ describe("editorSchemas", () => {
     assert.ok("http" in spec.properties);
   });
 
+  it("takes null for nullable fields alone", () => {
+    const typeAt = (kind: string, path: string) => (schemaAt(kind, path) as { readonly type?: unknown }).type;
+    assert.equal(typeAt("VirtualService", "spec"), "object");
+    assert.equal(typeAt("VirtualService", "spec.http"), "array");
+  });
+
   it("has nothing of Kubernetes' own words", () => {
     assert.doesNotMatch(JSON.stringify([...schemas.values()]), /x-kubernetes|nullable/);
   });

@@ -67,6 +67,12 @@ describeRules("networking.istio.io/v1", "VirtualService", [
     /http\[0\]\.route: must not be set beside redirect/,
     /rewrite: must not be set beside redirect/,
   ],
+  [
+    "an empty list of routes is none",
+    doing({ redirect: { uri: "/" }, route: [] }),
+    doing({ redirect: { uri: "/" }, route }),
+    /http\[0\]\.route: must not be set beside redirect/,
+  ],
   ["redirects have a target", doing({ redirect: { port: 80 } }), doing({ redirect: {} }), /redirect: must specify/],
   [
     "redirects have their codes",

@@ -127,6 +127,20 @@ describe("answers", () => {
     assert.equal(requests.length, 2);
   });
 
+  it("of screens long left are evicted beyond 60, the oldest first, and those that are shown never", async () => {
+    const { answers, requests } = controlled();
+    answers.watch("/shown", []);
+    for (const path of ["/left", ...Array.from({ length: 58 }, (_, i) => `/${i}`)]) answers.watch(path, [])();
+    await requests[0]?.answer("one");
+    await new Promise(setImmediate);
+    const [shown, left, next] = ["/shown", "/left", "/0"].map((path) => answers.read(path));
+    assert.equal(answers.read("/left"), left, "60 are kept");
+    answers.read("/60");
+    assert.equal(answers.read("/shown"), shown);
+    assert.equal(answers.read("/0"), next);
+    assert.notEqual(answers.read("/left"), left);
+  });
+
   it("are forgotten for the next person", async () => {
     const { answers, requests } = controlled();
     answers.watch("/a", []);

@@ -55,3 +55,19 @@ test("a changed route leaves the rows of its parent and back end as they are, ot
   const elsewhere = put(aRoute("a", "2", { creationTimeMs: 2, spec: { parentRefs: [{ name: "other" }] } }));
   assert.deepEqual(elsewhere, [undefined, undefined]);
 });
+
+test("what is wrong with a certificate is known anew when it changes", () => {
+  const graph = new Graph<NoSubject>();
+  const given = new GatewayInputs(graph);
+  const key = { kind: "Secret", namespace: "infra", name: "cert" };
+  const problemOf = (data: Readonly<Record<string, string>>) => {
+    given.set(key, { key, labels: {}, annotations: {}, creationTimeMs: 1, spec: { data } });
+    given.flush();
+    return graph.get(inputs.credential("Secret", "infra", "cert"))?.certificate;
+  };
+  const text = Buffer.from("no certificate").toString("base64");
+  const [without, malformed] = [problemOf({ "tls.crt": text }), problemOf({ "tls.crt": text, "tls.key": text })];
+  assert.match(without ?? "", /./);
+  assert.match(malformed ?? "", /malformed/);
+  assert.notEqual(malformed, without);
+});

@@ -39,6 +39,14 @@ test("classes that are missing are made, and again when somebody deletes one", a
   assert.equal(remains?.spec.controllerName, "example.com/own");
 });
 
+test("a kind that has objects is served, which is not asked again", async () => {
+  const memory = createMemoryApi({ [`${root}/own`]: { spec: { controllerName: "example.com/own" } } });
+  memory.refusal = ({ path }) =>
+    path.endsWith("?limit=1") ? new KubeError("KUBE_REFUSED", "too many requests", { status: 429 }) : undefined;
+  await keeping(memory, () => written(memory, classes.size));
+  assert.deepEqual(new Set(made(memory)), new Set(classes.keys()));
+});
+
 test("a class that cannot be made does not keep others from being made", async () => {
   const memory = createMemoryApi();
   let isFirst = true;

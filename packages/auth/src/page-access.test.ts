@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { noopLogger } from "@flotilla/runtime";
-import { openLocalIssuer, operatorAudience, pageAccess } from "./index.ts";
+import { type Caller, callerOfRequest, openLocalIssuer, operatorAudience, pageAccess, type Verdict } from "./index.ts";
 
 const workDir = mkdtempSync(join(tmpdir(), "flotilla-pages-"));
 after(() => rmSync(workDir, { recursive: true }));
@@ -52,6 +52,21 @@ describe("debug pages", () => {
       assert.equal(reply.status ?? 200, status);
     });
   }
+
+  for (const [remoteAddress, asked] of [
+    ["10.0.0.7", "10.0.0.7:0"],
+    ["fd00::7", "[fd00::7]:0"],
+  ] as const)
+    it(`ask who calls from ${remoteAddress} as gRPC's addresses are written`, async () => {
+      const addresses: string[] = [];
+      const authenticate = (caller: Caller): Promise<Verdict> => {
+        addresses.push(caller.remoteAddress);
+        return Promise.resolve({ authenticated: false, reason: "nobody" });
+      };
+      const request = { headers: { authorization: "Bearer a" }, remoteAddress };
+      assert.equal(await callerOfRequest(request, { name: "nobody", authenticate }), undefined);
+      assert.deepEqual(addresses, [asked]);
+    });
 
   const asked = async (
     account: string,

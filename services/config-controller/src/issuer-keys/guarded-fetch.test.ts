@@ -183,6 +183,7 @@ describe("a key set", () => {
     ["of public keys is taken", good, undefined],
     ["of no JSON is refused", "<html>", /no JSON/],
     ["of another form is refused", "[]", /no list of keys/],
+    ["of nothing is refused", "null", /no list of keys/],
     ["without keys is refused", '{"keys":[]}', /no list of keys/],
     ["of keys without a type is refused", '{"keys":[{}]}', /keys that are none/],
     ["of texts is refused", '{"keys":["a"]}', /keys that are none/],

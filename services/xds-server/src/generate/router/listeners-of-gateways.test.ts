@@ -38,7 +38,11 @@ function meshOf(detectsMisdirectedRequests: boolean, ...objects: readonly Config
   const front = aService("edge-istio", "infra", {
     ports: [aPort("http", 80, "HTTP"), aPort("https", 443, "HTTPS"), aPort("other", 8443, "HTTPS")],
     labelSelectors: { app: "edge" },
-    kubernetes: { type: "LoadBalancer", nodeLocal: false, targetPorts: { 80: "80", 443: "443", 8443: "8443" } } as never,
+    kubernetes: {
+      type: "LoadBalancer",
+      nodeLocal: false,
+      targetPorts: { 80: "80", 443: "443", 8443: "8443" },
+    } as never,
   });
   apply(core, front, aService("web", "infra"), secret("infra"), ...objects);
   return core;

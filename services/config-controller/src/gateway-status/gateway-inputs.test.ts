@@ -65,9 +65,10 @@ test("what is wrong with a certificate is known anew when it changes", () => {
     given.flush();
     return graph.get(inputs.credential("Secret", "infra", "cert"))?.certificate;
   };
-  const text = Buffer.from("no certificate").toString("base64");
-  const [without, malformed] = [problemOf({ "tls.crt": text }), problemOf({ "tls.crt": text, "tls.key": text })];
-  assert.match(without ?? "", /./);
-  assert.match(malformed ?? "", /malformed/);
-  assert.notEqual(malformed, without);
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const shaped = (label: string) => base64(`-----BEGIN ${label}-----\nAAAA\n-----END ${label}-----\n`);
+  const none = problemOf({ "tls.crt": base64("none"), "tls.key": base64("none") });
+  const broken = problemOf({ "tls.crt": shaped("CERTIFICATE"), "tls.key": shaped("PRIVATE KEY") });
+  assert.match(`${none} ${broken}`, /malformed.* the certificate is malformed: /);
+  assert.notEqual(broken, none);
 });

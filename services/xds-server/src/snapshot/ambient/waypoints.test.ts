@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, type Labels, parseNode } from "@flotilla/model";
-import { aKubeMesh, anObject } from "../../testing/kube-mesh.ts";
+import { aKubeMesh, anEntry, anObject } from "../../testing/kube-mesh.ts";
+import { serviceText } from "../row-index.ts";
 import { query } from "../view.ts";
-import { servicesOfWaypoint, waypoint, waypointText, workloadsOfWaypoint } from "./waypoints.ts";
+import { serviceBinding, servicesOfWaypoint, waypoint, waypointText, workloadsOfWaypoint } from "./waypoints.ts";
 
 const proxy = parseNode({
   id: "waypoint~10.0.0.9~w.shop~shop.svc.cluster.local",
@@ -107,4 +108,19 @@ test("a waypoint has the host name of its status and the port of its listener", 
   const { waypoint: found } = core.read(users, core.subjectOf(proxy));
   assert.deepEqual(found?.destination, { namespace: "shop", hostname: "w.shop.svc.cluster.local" });
   assert.equal(found?.port, 15008);
+});
+
+const ledger = serviceText.write({ namespace: "shop", hostname: "ledger.shop.example" });
+const bound = query("binding-of-an-entry", (view) => view.read(serviceBinding, ledger));
+
+test("a ServiceEntry names by an annotation the share of calls that go through a second waypoint", () => {
+  const second = aGateway(all, {}, "c.shop.svc.cluster.local");
+  const labels = { ...uses, "istio.io/use-waypoint-canary": "c" };
+  const entry = (annotations: Labels) => anEntry("ledger", { metadata: { labels, annotations } });
+  const weightOf = (annotations: Labels) => {
+    const gateways = [aGateway(all), { ...second, metadata: { ...second.metadata, name: "c" } }];
+    const core = aKubeMesh([...gateways, entry(annotations)], { env: { PILOT_ENABLE_AMBIENT: "true" } });
+    return core.read(bound, core.subjectOf(proxy)).canary?.weight;
+  };
+  assert.deepEqual([weightOf({ "istio.io/use-waypoint-canary-weight": "30" }), weightOf({})], [30, undefined]);
 });

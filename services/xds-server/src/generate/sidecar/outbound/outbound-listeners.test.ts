@@ -11,3 +11,10 @@ it("a sidecar has listeners of TCP ports, and none of UDP", () => {
   assert.equal(names.length, 1, names.join());
   assert.match(names[0] ?? "", /_5432$/);
 });
+
+it("a sidecar has no listener of HTTP at the ports that calls are redirected to", () => {
+  const ports = [15001, 15002, 15006].map((number) => aPort(`http-${number}`, number, "HTTP"));
+  const core = aMesh(aService("web", "shop", { ports }));
+  const names = namesOf(core, aSidecar("shop"), typeUrl.listener).filter((name) => /_150\d\d$/.test(name));
+  assert.deepEqual(names, ["0.0.0.0_15002"]);
+});

@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { runs: { type: "string", default: "10" }, only: { type: "string" }, "at-once": { type: "string" } },
 });
-const planned = limits("integration", availableParallelism(), process.availableMemory());
+const planned = limits("integration", availableParallelism());
 const atOnce = Number(values["at-once"] ?? planned.atOnce);
 // Beside a load everything takes longer: a file that ends is not ended.
 const withinMs: Readonly<Record<Load, number>> = { quiet: planned.withinMs, loaded: 2 * planned.withinMs };

@@ -17,7 +17,7 @@ if (kind !== "unit" && kind !== "integration") {
   process.stderr.write(`run-tests.ts unit|integration [NAME…]: "${kind}" is neither\n`);
   process.exit(2);
 }
-const { atOnce, ...fileLimits } = limits(kind, availableParallelism(), process.availableMemory());
+const { atOnce, ...fileLimits } = limits(kind, availableParallelism());
 if (kind === "integration" && names.length === 0) process.env["FLOTILLA_TEST_BUNDLE"] = bundleServices();
 const files = (await findTestFiles(kind, names)).map((file) => relative(root, file));
 const first: FileOutcome[] = [];

@@ -71,7 +71,9 @@ export async function startKubeApiserver(
   );
   const run = (): Started =>
     start(apiserver, file("apiserver.log"), [
-      ...["--etcd-servers", urls.client, "--secure-port", String(port), "--bind-address", "127.0.0.1"],
+      ...["--etcd-servers", urls.client, "--secure-port", String(port)],
+      // Without one, it looks for a default route, which a machine without a network lacks.
+      ...["--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1"],
       ...["--cert-dir", file("certs"), "--token-auth-file", file("tokens.csv"), "--authorization-mode", "RBAC"],
       ...["--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/24"],
       ...["--service-account-key-file", file("sa.pub"), "--service-account-signing-key-file", file("sa.key")],
@@ -88,7 +90,11 @@ export async function startKubeApiserver(
     const config = await loadKubeConfig({ KUBECONFIG: file("kubeconfig") });
     if (config === undefined) throw new Error("the kubeconfig names no cluster");
     const api = owned.use(openKubeApi(config));
-    const isThere = async () => (await api.get("/api/v1/namespaces/default")) !== undefined;
+    // It allocates addresses for Services only once a range of them is synchronized; before that, it says that the range is full.
+    const isThere = async () => {
+      const isKnown = (await api.get("/api/v1/namespaces/default")) !== undefined;
+      return isKnown && (await api.get("/api/v1/namespaces/default/services/kubernetes")) !== undefined;
+    };
     const what = `kube-apiserver (${file("apiserver.log")})`;
     // On a machine with a load of 30 it took longer than a minute.
     const answers = async () => void (await until(isThere, { withinMs: 150_000, what, everyMs: 100 }));

@@ -469,10 +469,14 @@ describe("the console's page", { skip: skipWithoutChromium, timeout: 400_000 }, 
     assert.equal(pids.length, 2);
     // They answer nothing for a while, as on a host that hangs; then they are gone.
     for (const pid of pids) process.kill(pid, "SIGSTOP");
-    await page.getByText("Incomplete").waitFor({ timeout: 60_000 });
-    await page.getByText("Unknown: xds-server is unreachable.").waitFor({ timeout: 60_000 });
-    await page.screenshot({ path: join(screenshots, "away-light.png") });
-    for (const pid of pids) process.kill(pid, "SIGKILL");
+    try {
+      await page.getByText("Incomplete").waitFor({ timeout: 60_000 });
+      await page.getByText("Unknown: xds-server is unreachable.").waitFor({ timeout: 60_000 });
+      await page.screenshot({ path: join(screenshots, "away-light.png") });
+    } finally {
+      // A stopped process ends by nothing else.
+      for (const pid of pids) process.kill(pid, "SIGKILL");
+    }
     await ready.waitFor({ timeout: 60_000 });
     await page.getByText("Incomplete").waitFor({ state: "detached", timeout: 60_000 });
     assert.equal(await page.getByRole("heading", { name: "Overview" }).isVisible(), true);

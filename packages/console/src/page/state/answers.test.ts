@@ -117,6 +117,51 @@ describe("answers", () => {
     assert.deepEqual([value, problem?.message, isLoading], ["one", "gives no answer", false]);
   });
 
+  it("that take longer than the time between two events arrive, and are fetched once more", async () => {
+    const { answers, requests, elapse } = controlled();
+    answers.watch("/a", ["fleet"]);
+    for (let i = 0; i < 5; i++) {
+      elapse(4_000);
+      answers.invalidate("fleet");
+    }
+    elapse(0);
+    assert.deepEqual([requests.length, requests[0]?.stop?.aborted], [1, false]);
+    await requests[0]?.answer("one");
+    assert.equal(answers.read("/a").value.value, "one");
+    elapse(0);
+    assert.equal(requests.length, 2);
+    await requests[1]?.answer("two");
+    elapse(60_000);
+    assert.deepEqual([requests.length, answers.read("/a").value.value], [2, "two"]);
+  });
+
+  it("that do not come within a minute are asked for again by the next event", async () => {
+    const { answers, requests, elapse } = controlled();
+    answers.watch("/a", ["fleet"]);
+    elapse(59_999);
+    answers.invalidate("fleet");
+    elapse(0);
+    assert.equal(requests.length, 1);
+    elapse(1);
+    answers.invalidate("fleet");
+    elapse(0);
+    assert.deepEqual([requests.length, requests[0]?.stop?.aborted], [2, true]);
+    await requests[1]?.answer("two");
+    assert.equal(answers.read("/a").value.value, "two");
+  });
+
+  it("that were overtaken by an event are not fetched for a screen that was left", async () => {
+    const { answers, requests, elapse } = controlled();
+    const leave = answers.watch("/a", ["fleet"]);
+    answers.invalidate("fleet");
+    leave();
+    await new Promise(setImmediate);
+    elapse(60_000);
+    assert.equal(requests.length, 1);
+    answers.watch("/a", ["fleet"]);
+    assert.equal(requests.length, 2);
+  });
+
   it("of a screen that was left are not waited for", async () => {
     const { answers, requests } = controlled();
     const leave = answers.watch("/a", []);

@@ -1,6 +1,7 @@
 /**
  * The answers that screens show. Each is kept by its path, so that going back shows it at once, and is fetched again when an event reports
- * that it changed, at most once in `refreshMs`. While a new answer is on its way the old one stays.
+ * that it changed, at most once in `refreshMs`. While a new answer is on its way the old one stays. One that takes longer than the time
+ * between two events is waited for, and fetched once more when it is there: if each event began anew, it would never arrive.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { FetchJson, Problem } from "./fetch-json.ts";
@@ -39,11 +40,15 @@ interface Entry {
   readonly watchers: Set<readonly Topic[]>;
   isStale: boolean;
   running: AbortController | undefined;
+  /** Something changed since the running request began. */
+  isOvertaken: boolean;
   fetchedAt: number;
   cancelRefresh: (() => void) | undefined;
 }
 
 const refreshMs = 1000;
+/** A request without an answer for so long is made again when something changes: its connection may be dead. */
+const givenUpMs = 60_000;
 const keptPaths = 60;
 
 /** An empty store. */
@@ -54,7 +59,8 @@ export function createAnswers(options: AnswersOptions): Answers {
     if (known !== undefined) return known;
     const shown = signal<Shown<unknown>>({ value: undefined, problem: undefined, isLoading: true });
     const entry: Entry = {
-      ...{ shown, watchers: new Set<readonly Topic[]>(), isStale: true, running: undefined },
+      ...{ shown, watchers: new Set<readonly Topic[]>(), isStale: true },
+      ...{ running: undefined, isOvertaken: false },
       ...{ fetchedAt: Number.NEGATIVE_INFINITY, cancelRefresh: undefined },
     };
     entries.set(path, entry);
@@ -74,10 +80,7 @@ export function createAnswers(options: AnswersOptions): Answers {
       return () => {
         endRepeats();
         entry.watchers.delete(topics);
-        if (entry.watchers.size > 0) return;
-        entry.cancelRefresh?.();
-        entry.cancelRefresh = undefined;
-        entry.running?.abort();
+        if (entry.watchers.size === 0) abandon(entry);
       };
     },
     invalidate(topic) {
@@ -88,10 +91,7 @@ export function createAnswers(options: AnswersOptions): Answers {
       }
     },
     clear() {
-      for (const { running, cancelRefresh } of entries.values()) {
-        running?.abort();
-        cancelRefresh?.();
-      }
+      for (const entry of entries.values()) abandon(entry);
       entries.clear();
     },
   };
@@ -109,36 +109,51 @@ function repeat(everyMs: number | undefined, run: () => void, { later }: Answers
   return () => cancel();
 }
 
-/** At once, or when `refreshMs` have passed since the last time. */
+/** At once, or when `refreshMs` have passed since the last time and the request that runs has ended. */
 function refresh(path: string, entry: Entry, options: AnswersOptions): void {
   entry.isStale = true;
+  const ageMs = options.now() - entry.fetchedAt;
+  if (entry.running !== undefined && ageMs < givenUpMs) {
+    entry.isOvertaken = true;
+    return;
+  }
   if (entry.cancelRefresh !== undefined) return;
-  const wait = Math.max(0, entry.fetchedAt + refreshMs - options.now());
-  entry.cancelRefresh = options.later(() => {
+  const run = (): void => {
     entry.cancelRefresh = undefined;
     void load(path, entry, options);
-  }, wait);
+  };
+  entry.cancelRefresh = options.later(run, Math.max(0, refreshMs - ageMs));
 }
 
-async function load(path: string, entry: Entry, { fetchJson, now }: AnswersOptions): Promise<void> {
+/** Requests once, in place of a request that runs. */
+async function load(path: string, entry: Entry, options: AnswersOptions): Promise<void> {
   entry.running?.abort();
   const running = new AbortController();
-  entry.running = running;
-  entry.isStale = false;
-  entry.fetchedAt = now();
+  Object.assign(entry, { running, isStale: false, isOvertaken: false, fetchedAt: options.now() });
   entry.shown.value = { value: undefined, problem: undefined, ...entry.shown.value, isLoading: true };
   try {
-    const answer = await fetchJson<unknown>(path, { stop: running.signal });
+    const answer = await options.fetchJson<unknown>(path, { stop: running.signal });
     if (running.signal.aborted) return;
     entry.shown.value = answer.ok
       ? { value: answer.value, problem: undefined, isLoading: false }
       : { value: entry.shown.value?.value, problem: answer.problem, isLoading: false };
     if (!answer.ok) entry.isStale = true;
   } catch (error) {
-    // An aborted request is not awaited; it is fetched when it is shown again.
+    // An aborted request is not awaited.
     if (!running.signal.aborted) throw error;
-    entry.isStale = true;
+  } finally {
+    if (entry.running === running) entry.running = undefined;
   }
+  if (entry.isOvertaken) refresh(path, entry, options);
+}
+
+/** Of a path that is no longer shown: it is fetched when it is shown again. */
+function abandon(entry: Entry): void {
+  entry.cancelRefresh?.();
+  entry.cancelRefresh = undefined;
+  if (entry.running === undefined) return;
+  entry.running.abort();
+  Object.assign(entry, { running: undefined, isStale: true, isOvertaken: false });
 }
 
 function evict(entries: Map<string, Entry>): void {

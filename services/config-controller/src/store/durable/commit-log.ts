@@ -36,7 +36,7 @@ export class CommitLog {
   readonly #head: HeadValue;
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
-  /** Lost writes found outside of `compare`; the next `compare` reports them. */
+  /** Lost writes that no `compare` has reported yet: found outside of one, or by one that failed before all were written again. */
   #unreported: readonly string[] = [];
   #isRestored = false;
   readonly #turns = new Turns();
@@ -76,7 +76,7 @@ export class CommitLog {
       if (this.#state.version === 0) return this.#load();
       // The replica's earlier state is restored, as if it had run all the time.
       this.#unwritten = await this.#head.readOwn();
-      await this.#compareUnasked();
+      await this.#compare();
     });
   }
 
@@ -108,8 +108,8 @@ export class CommitLog {
    */
   compare(): Promise<readonly string[]> {
     return this.#turns.take(async () => {
-      const found = await this.#compare();
-      const lost = [...new Set([...this.#unreported, ...found])];
+      await this.#compare();
+      const lost = [...new Set(this.#unreported)];
       this.#unreported = [];
       return lost;
     });
@@ -152,29 +152,21 @@ export class CommitLog {
     return { version, id: this.#head.id ?? "", timeMs: this.#options.nowMs(), ...this.#state.all() };
   }
 
-  async #compareUnasked(): Promise<void> {
-    const lost = await this.#compare();
-    this.#unreported = [...this.#unreported, ...lost];
-  }
-
-  async #compare(): Promise<readonly string[]> {
+  async #compare(): Promise<void> {
     const { version } = this.#state;
-    if (version === 0) return [];
+    if (version === 0) return;
     const reading = await readOnce(this.#options.values, this.#head, this.#objects);
     const { transaction, newest } = reading;
     // Another replica held more.
-    if (newest > version) {
-      await this.#takeNewer();
-      return [];
-    }
+    if (newest > version) return this.#takeNewer();
     this.#head.revision = reading.revision;
     // Written by another replica over values that were lost: its values stay.
     const isForeign = transaction?.version === version && transaction.id !== this.#head.id;
     const inFlight = this.#inFlightOf(transaction);
     const lost = this.#state.lostIn(reading.objects, isForeign).filter(({ key }) => !inFlight.has(configKeyText(key)));
+    this.#unreported = [...this.#unreported, ...lost.map(({ key }) => configKeyText(key))];
     if (lost.length > 0 || transaction?.version !== version) await this.#writeAgain(lost, newest);
     if (isForeign) await this.#load();
-    return lost.map(({ key }) => configKeyText(key));
   }
 
   /** Objects of the head that its writer may be about to give values of their own. */
@@ -230,12 +222,12 @@ export class CommitLog {
   /** The current head differs from the one last read here. */
   async #catchUp(): Promise<void> {
     const entry = await this.#head.read();
-    if (entry?.value === undefined) return this.#compareUnasked();
+    if (entry?.value === undefined) return this.#compare();
     const transaction = await this.#head.decodeYielding(entry);
     // One that cannot be read is replaced by the next transaction.
     if (transaction === undefined) this.#head.revision = entry.revision;
     else if (transaction.version <= this.#state.version && entry.revision !== this.#head.revision)
-      await this.#compareUnasked();
+      await this.#compare();
     else await this.#receive(entry);
   }
 
@@ -246,7 +238,7 @@ export class CommitLog {
     if (transaction === undefined || transaction.version < this.#state.version) return;
     // Another replica has written again what was lost.
     if (transaction.version === this.#state.version) {
-      if (transaction.id !== this.#head.id) await this.#compareUnasked();
+      if (transaction.id !== this.#head.id) await this.#compare();
       return;
     }
     // A renewed head does not list the objects of its version, and a head with another predecessor does not list those of that predecessor.

@@ -80,6 +80,10 @@ describe("stored objects", () => {
     const seven = await comparing([["a", "b", "c", "d", "e", "f", "g"]], (one) => one.looked(1));
     assert.match(seven.conditions[0] ?? "", /^lost: a, b, c, d, e and 2 more \(/);
   });
+  it("is named beside those that were lost shortly before", async () => {
+    const world = await comparing([["a", "b"], ["c", "a"], []], (one) => one.looked(3));
+    assert.match(world.conditions[1] ?? "", /^lost: c, a, b \(/);
+  });
   it("stands for an hour after its loss", async () => {
     const world = await comparing([["a"], []], async (one) => {
       await one.looked(2);

@@ -26,15 +26,18 @@ const namedAtMost = 5;
 export async function compareStored(options: CompareStoredOptions, stop: AbortSignal): Promise<void> {
   const { health, nowMs, condition } = options;
   let reportedAtMs: number | undefined;
+  let named: readonly string[] = [];
   const report = async (): Promise<boolean> => {
     const lost = await compare(options);
     if (lost === undefined) return false;
     if (lost.length > 0) {
       reportedAtMs = nowMs();
-      const text = `${options.lossText(namesOf(lost))} (noticed at ${new Date(reportedAtMs).toISOString()})`;
+      named = [...new Set([...lost, ...named])];
+      const text = `${options.lossText(namesOf(named))} (noticed at ${new Date(reportedAtMs).toISOString()})`;
       health.setCondition(condition, text);
     } else if (reportedAtMs !== undefined && nowMs() - reportedAtMs > reportedMs) {
       reportedAtMs = undefined;
+      named = [];
       health.setCondition(condition, undefined);
     }
     return true;

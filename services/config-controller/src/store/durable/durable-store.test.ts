@@ -140,6 +140,25 @@ describe("transactions", () => {
       await durable.store.create(aSidecar("shop", "b"));
       assert.deepEqual(keys((await open(values)).all()), ["Sidecar/shop/a", "Sidecar/shop/b"]);
     }));
+
+  it("that were lost are all named, when some were written again by a comparison that failed then", () =>
+    withBus(async (bus) => {
+      const values = await bus.keyValue("config");
+      let isFailing = false;
+      const update: KeyValue["update"] = (key, value, revision) =>
+        isFailing && key !== "object/Sidecar/shop/a"
+          ? Promise.reject(new Error("no answer"))
+          : values.update(key, value, revision);
+      const durable = await open({ ...values, update });
+      for (const name of ["a", "b"]) await durable.store.create(aSidecar("shop", name));
+      for (const { key } of await values.entries()) await values.delete(key);
+      isFailing = true;
+      await assert.rejects(durable.compare(), { code: "STORE_AWAY" });
+      assert.notEqual(await values.get("object/Sidecar/shop/a"), undefined);
+      isFailing = false;
+      assert.deepEqual([...(await durable.compare())].sort(), ["Sidecar/shop/a", "Sidecar/shop/b"]);
+      assert.deepEqual(await durable.compare(), []);
+    }));
 });
 
 describe("bounds of the durable store", () => {

@@ -1,8 +1,7 @@
 /**
  * `npm test`: every check of the project, each a step with its own time limit. All steps run, a
- * failed one does not stop the others; the last line counts tests in a form CI reads. Steps that compute on one processor run two at
- * a time, or one at a time in what the integration tests leave of the processors, and what they print is shown when they and those have ended.
- * Steps that use all processors run by themselves.
+ * failed one does not stop the others; the last line counts tests in a form CI reads. Steps that use all processors run by themselves, the others
+ * one at a time in what the integration tests leave of the processors; what those print is shown when they and the integration tests have ended.
  */
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -22,17 +21,17 @@ interface Step {
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const steps: readonly Step[] = [
-  // Steps that fail most often, that have to end within a time, and that build what tests would build otherwise.
-  { name: "fuzz", command: ["node", "scripts/fuzz.ts", "--seconds", "15"], minutes: 3 },
-  { name: "types", command: ["tsc", "--noEmit", "-p", "tsconfig.json"], minutes: 5 },
-  { name: "types of the page", command: ["tsc", "--noEmit", "-p", "packages/console/tsconfig.json"], minutes: 5 },
-  { name: "size of the page", command: ["node", "scripts/check-page-size.ts"], minutes: 2 },
+  // Builds what tests would build otherwise.
+  { name: "size of the page", command: ["node", "scripts/check-page-size.ts"], minutes: 2, runs: "alone" },
   { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10, runs: "alone" },
   { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15, runs: "alone" },
   // Of lines that differ from main: nothing on main itself.
   { name: "changed lines", command: ["node", "scripts/mutants.ts", "--changed"], minutes: 30, runs: "alone" },
   { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40, runs: "alone" },
   { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35, runs: "waiting" },
+  { name: "types", command: ["tsc", "--noEmit", "-p", "tsconfig.json"], minutes: 20 },
+  { name: "types of the page", command: ["tsc", "--noEmit", "-p", "packages/console/tsconfig.json"], minutes: 20 },
+  { name: "fuzz", command: ["node", "scripts/fuzz.ts", "--seconds", "15"], minutes: 10 },
   { name: "conformance", command: ["node", "test/conformance/src/main.ts", "--floors"], minutes: 30 },
   { name: "lint", command: ["biome", "check", "--error-on-warnings", "."], minutes: 20 },
   { name: "code", command: ["node", "scripts/check-code.ts"], minutes: 20 },
@@ -68,7 +67,7 @@ async function runSteps(all: readonly Step[]): Promise<readonly Outcome[]> {
   let waiting: Promise<Outcome> | undefined;
   for (const step of all) {
     while (open.size >= (step.runs === undefined ? 2 : 1)) await Promise.race(open);
-    const run = runStep(step, waiting);
+    const run = runStep(step, step.runs === undefined ? waiting : undefined);
     if (step.runs === "waiting") waiting = run;
     started.push(run);
     open.add(run);

@@ -103,10 +103,10 @@ describe("the plan of a run", () => {
         assert.doesNotMatch(readFileSync(file, "utf8"), /^(?:before|after)Each\(/m, relative(root, file));
   });
 
-  it("runs two integration files a processor, six at most", () => {
+  it("runs two integration files a processor and one more, six at most", () => {
     assert.deepEqual(
       [1, 2, 8].map((processors) => limits("integration", processors).atOnce),
-      [4, 4, 6],
+      [5, 5, 6],
     );
   });
 

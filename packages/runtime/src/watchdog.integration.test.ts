@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { programFile } from "@flotilla/testkit/program-file";
 
 /** Blocks the main thread as soon as the service handles signals, which is when its watchdog starts. */
 const blocking = `data:text/javascript,${encodeURIComponent(`
@@ -28,7 +28,7 @@ describe("watchdogs of services", { concurrency: 2 }, () => {
   for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
     it(`end ${service}`, { timeout: 180_000 }, async () => {
       const directory = mkdtempSync(join(tmpdir(), "flotilla-watchdog-"));
-      const program = fileURLToPath(new URL(`../../../services/${service}/bin/main.ts`, import.meta.url));
+      const program = programFile(`services/${service}/bin/main`);
       const child = spawn(process.execPath, ["--import", blocking, program], {
         stdio: ["ignore", "pipe", "ignore"],
         env: { ...process.env, ...limits, ...freePorts, WORK_DIR: directory },

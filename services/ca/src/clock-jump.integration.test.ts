@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { connect } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { obtainServingCertificate, serviceToken } from "@flotilla/auth/serving";
 import { noopLogger, until } from "@flotilla/runtime";
+import { programFile } from "@flotilla/testkit/program-file";
 
 const twoDaysMs = 2 * 86_400_000;
 const caServerName = "flotilla-ca.istio-system.svc";
@@ -34,7 +34,7 @@ async function startCa(offByMs: number, thenOffByMs: number): Promise<RunningCa>
     Date.now = () => trueNow() + offByMs;
     process.on("SIGUSR2", () => { [offByMs, thenOffByMs] = [thenOffByMs, offByMs]; });
   `)}`;
-  const program = fileURLToPath(new URL("../bin/main.ts", import.meta.url));
+  const program = programFile("services/ca/bin/main");
   const child = spawn(process.execPath, ["--import", clock, program], {
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...process.env, WORK_DIR: workDir, CA_HOST: "127.0.0.1", CA_PORT: "0", HEALTH_PORT: "0" },

@@ -5,10 +5,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { connectBus, filters } from "@flotilla/bus";
 import { noopLogger, until } from "@flotilla/runtime";
 import { freePort, startNats } from "@flotilla/servers";
+import { programFile } from "@flotilla/testkit/program-file";
 
 const directory = await mkdtemp(join(tmpdir(), "config-replicas-"));
 const started: ChildProcess[] = [];
@@ -24,7 +24,7 @@ interface Replica {
 
 async function start(busUrl: string, config: string): Promise<Replica> {
   const health = await freePort();
-  const child = spawn(process.execPath, [fileURLToPath(new URL("../bin/main.ts", import.meta.url))], {
+  const child = spawn(process.execPath, [programFile("services/config-controller/bin/main")], {
     env: {
       ...{ ...process.env, BUS_URL: busUrl, CONFIG_DIR: config, LOG_LEVEL: "error" },
       ...{ HEALTH_HOST: "127.0.0.1", HEALTH_PORT: `${health}` },

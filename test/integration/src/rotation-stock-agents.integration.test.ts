@@ -8,7 +8,6 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate } from "@flotilla/auth/serving";
@@ -16,6 +15,7 @@ import { allReady, type ControlPlane, copySample, healthUrlOf, startControlPlane
 import { parseCertificatesPem, rootId } from "@flotilla/pki";
 import { delay, until } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
+import { programFile } from "@flotilla/testkit/program-file";
 import {
   agentsOfOurs,
   noPilotAgents,
@@ -25,7 +25,7 @@ import {
 } from "./rotation/stock-workloads.ts";
 
 const execute = promisify(execFile);
-const program = fileURLToPath(new URL("../../../packages/cli/bin/flotilla.ts", import.meta.url));
+const program = programFile("packages/cli/bin/flotilla");
 const identity = (name: string) => `spiffe://cluster.local/ns/shop/sa/${name}`;
 if (noPilotAgents !== false) console.warn(`      ${noPilotAgents}`);
 

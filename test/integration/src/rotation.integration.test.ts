@@ -10,12 +10,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/testing";
 import { type Envoy, startEnvoy } from "@flotilla/dataplane";
 import { delay, until } from "@flotilla/runtime";
 import { findServer, freePort, freePorts } from "@flotilla/servers";
+import { programFile } from "@flotilla/testkit/program-file";
 import { Agent } from "./rotation/agent.ts";
 import { clientBootstrap, serverBootstrap } from "./rotation/handshaking-envoys.ts";
 
@@ -110,8 +110,14 @@ async function handshakes(): Promise<number> {
 
 /** As an operator asks: by the command. */
 async function flotilla(...args: readonly string[]): Promise<Status> {
-  const program = fileURLToPath(new URL("../../../packages/cli/bin/flotilla.ts", import.meta.url));
-  const { stdout } = await execute(process.execPath, [program, "ca", ...args, "--json", "--work-dir", workDir]);
+  const { stdout } = await execute(process.execPath, [
+    programFile("packages/cli/bin/flotilla"),
+    "ca",
+    ...args,
+    "--json",
+    "--work-dir",
+    workDir,
+  ]);
   const status = JSON.parse(stdout) as Status;
   phase = status.phase;
   return status;

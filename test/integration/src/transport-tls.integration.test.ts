@@ -18,7 +18,6 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { connectBus } from "@flotilla/bus";
 import { main as ca } from "@flotilla/ca";
 import { run } from "@flotilla/cli/testing";
@@ -27,6 +26,7 @@ import { delay, noopLogger, until } from "@flotilla/runtime";
 import { findServer, freePort, type RunningServer, startRedis } from "@flotilla/servers";
 import { main as serviceController } from "@flotilla/service-controller";
 import { openStore } from "@flotilla/state";
+import { programFile } from "@flotilla/testkit/program-file";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-tls-"));
 const stop = new AbortController();
@@ -231,7 +231,7 @@ describe("certificates of ca for NATS and Redis", () => {
 
   it("a server gets the names of its own Service only", async () => {
     await obtain("flotilla-nats", ["flotilla-nats.istio-system.svc"]);
-    const program = fileURLToPath(new URL("../../../packages/cli/bin/flotilla.ts", import.meta.url));
+    const program = programFile("packages/cli/bin/flotilla");
     const asked = [
       "--namespace",
       "istio-system",

@@ -8,10 +8,10 @@ import { fileURLToPath } from "node:url";
 import { healthOf, isAlive, type Running, readRunning } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
+import { programFile } from "@flotilla/testkit/program-file";
 
 export const root = fileURLToPath(new URL("../../../../", import.meta.url));
-/** In whole runs that of the bundle, as the services are (packages/cli/src/supervise/child-service.ts). */
-export const program = programOf(process.env["FLOTILLA_TEST_BUNDLE"]);
+export const program = programFile("packages/cli/bin/flotilla");
 
 /** Long enough for a machine that many tests share. */
 const startMs = 150_000;
@@ -35,12 +35,6 @@ export interface LaunchOptions {
   readonly args?: readonly string[];
   /** Beside those of this process; undefined takes one away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-}
-
-function programOf(bundle: string | undefined): string {
-  return bundle === undefined
-    ? join(root, "packages/cli/bin/flotilla.ts")
-    : join(bundle, "packages/cli/bin/flotilla.js");
 }
 
 export async function launch({ command, args = [], env = {} }: LaunchOptions): Promise<Launched> {

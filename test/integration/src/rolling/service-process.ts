@@ -5,6 +5,8 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ControlPlane, healthOf, paths } from "@flotilla/cli/testing";
 import { memoryEnvironment, until } from "@flotilla/runtime";
+import { programFile } from "@flotilla/testkit/program-file";
+import { root as ownRoot } from "../local/flotilla.ts";
 
 /** Of the log of a service that does not start. */
 const shownLines = 12;
@@ -34,7 +36,9 @@ export async function startService(options: ServiceProcessOptions): Promise<Serv
   const logFile = join(paths(plane.layout).logs, `${label}.log`);
   const log = openSync(logFile, "a");
   const { NODE_COMPILE_CACHE: compiled } = process.env;
-  const child = spawn(process.execPath, [join(root, "services", name, "bin/main.ts")], {
+  const program =
+    root === ownRoot ? programFile(`services/${name}/bin/main`) : join(root, `services/${name}/bin/main.ts`);
+  const child = spawn(process.execPath, [program], {
     cwd: root,
     env: {
       ...memoryEnvironment,

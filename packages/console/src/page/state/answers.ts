@@ -75,7 +75,7 @@ export function createAnswers(options: AnswersOptions): Answers {
       entries.delete(path);
       entries.set(path, entry);
       entry.watchers.add(topics);
-      if (entry.isStale) void load(path, entry, options);
+      if (entry.isStale && entry.running === undefined) void load(path, entry, options);
       const endRepeats = repeat(everyMs, () => refresh(path, entry, options), options);
       return () => {
         endRepeats();
@@ -129,7 +129,10 @@ function refresh(path: string, entry: Entry, options: AnswersOptions): void {
 async function load(path: string, entry: Entry, options: AnswersOptions): Promise<void> {
   entry.running?.abort();
   const running = new AbortController();
-  Object.assign(entry, { running, isStale: false, isOvertaken: false, fetchedAt: options.now() });
+  entry.running = running;
+  entry.isStale = false;
+  entry.isOvertaken = false;
+  entry.fetchedAt = options.now();
   entry.shown.value = { value: undefined, problem: undefined, ...entry.shown.value, isLoading: true };
   try {
     const answer = await options.fetchJson<unknown>(path, { stop: running.signal });
@@ -153,7 +156,9 @@ function abandon(entry: Entry): void {
   entry.cancelRefresh = undefined;
   if (entry.running === undefined) return;
   entry.running.abort();
-  Object.assign(entry, { running: undefined, isStale: true, isOvertaken: false });
+  entry.running = undefined;
+  entry.isStale = true;
+  entry.isOvertaken = false;
 }
 
 function evict(entries: Map<string, Entry>): void {

@@ -29,9 +29,6 @@ export interface Envoy extends AsyncDisposable {
   ready(withinMs: number): Promise<void>;
 }
 
-/** Concurrent Envoys on one host must differ in this number, which names their shared memory. */
-let nextBaseId = (process.pid % 10_000) * 100;
-
 /** @throws Error with the end of the log when Envoy does not open its admin page. */
 export async function startEnvoy({ binary, directory, name, bootstrap, groupId }: EnvoyOptions): Promise<Envoy> {
   await mkdir(directory, { recursive: true });
@@ -40,7 +37,8 @@ export async function startEnvoy({ binary, directory, name, bootstrap, groupId }
   // The one of an earlier process of this name: its address answers no more, or is somebody else's.
   await rm(file("admin"), { force: true });
   const log = openSync(file("log"), "w");
-  const args = ["-c", file("json"), "--base-id", String(nextBaseId++), "--concurrency", "1", "--log-level", "warning"];
+  // Hot restarts need shared memory, which stays when an Envoy is killed, and which Envoys of another user cannot open.
+  const args = ["-c", file("json"), "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"];
   const drain = ["--drain-time-s", "1", "--drain-strategy", "immediate", "--admin-address-path", file("admin")];
   const child = spawn(binary, [...args, ...drain], {
     stdio: ["ignore", log, log],
@@ -75,8 +73,8 @@ export async function startEnvoy({ binary, directory, name, bootstrap, groupId }
 async function adminAddress(child: ChildProcess, name: string, path: string, logFile: string): Promise<string> {
   const read = () => {
     // Returned, as a thrown one would be tried again.
-    if (child.exitCode !== null)
-      return new Error(`[DATAPLANE_ENVOY] ${name} ended with code ${child.exitCode}: ${tail(logFile)}`);
+    const end = child.signalCode ?? child.exitCode;
+    if (end !== null) return new Error(`[DATAPLANE_ENVOY] ${name} ended with ${end}: ${tail(logFile)}`);
     try {
       return readFileSync(path, "utf8").trim();
     } catch {

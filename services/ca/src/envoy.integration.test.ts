@@ -116,7 +116,7 @@ before(async () => {
   const file = join(ca.workDir, "envoy.json");
   await writeFile(file, JSON.stringify(config));
   const binary = await findServer("envoy", { env: process.env });
-  envoy = spawn(binary, ["-c", file, "--concurrency", "1", "--use-dynamic-base-id", "-l", "error"], {
+  envoy = spawn(binary, ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
     stdio: ["ignore", "inherit", "inherit"],
   });
   await until(async () => (await ask(ports.good)).status === 200, {

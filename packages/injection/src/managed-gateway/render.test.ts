@@ -73,6 +73,15 @@ describe("objects deployed for a Gateway", () => {
     ]);
   });
 
+  it("has nothing for a document without content, which a condition of a template may leave", () => {
+    const text = `---\n# none\n---\n${templates["kube-gateway"]}`;
+    const given = parseInjectionConfig(
+      JSON.stringify({ templates: { ...templates, "kube-gateway": text } }),
+      JSON.stringify(values),
+    );
+    assert.deepEqual([...rendered(gatewayOf(), { config: given }).keys()], ["ServiceAccount", "Deployment", "Service"]);
+  });
+
   it("has the names, the account and the type of Service that the Gateway's annotations say", () => {
     const objects = rendered(
       gatewayOf({

@@ -37,7 +37,7 @@ export function createAdsServer({ settings, log }: XdsService, parts: AdsParts):
     noncePrefix: randomUUID().slice(0, 8),
     server: serverIdentifier(replica),
     unreadable: ownConfigProblems,
-    apiNamespace: () => (settings.apiAuth ? mesh.core.mesh.rootNamespace || settings.namespace : undefined),
+    apiNamespace: () => apiNamespaceOf(settings, mesh.core.mesh.rootNamespace),
     onMassDisconnect: releaseMemory,
   });
 }
@@ -52,6 +52,14 @@ export function giveMemoryBack(ads: AdsServer, stop: AbortSignal): Promise<void>
     releaseMemory();
   };
   return releaseWhenQuiet(release, stop);
+}
+
+/** The namespace whose identities may ask for configuration as such: the mesh's root, else this service's own; undefined where none is asked for. */
+export function apiNamespaceOf(
+  { apiAuth, namespace }: Pick<Settings, "apiAuth" | "namespace">,
+  rootNamespace: string,
+): string | undefined {
+  return apiAuth ? rootNamespace || namespace : undefined;
 }
 
 function limitsOf(settings: Settings): AdsOptions["limits"] {

@@ -1,4 +1,4 @@
-/** The programs of this repository, for tests that start them. */
+/** The programs of this repository, for tests that start them. Apart from index.ts, whose property tests and attacks they need not load. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 

@@ -16,12 +16,11 @@ import { create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { noopLogger, until } from "@flotilla/runtime";
 import { findServer, freePorts } from "@flotilla/servers";
-import { programFile } from "@flotilla/testkit/program-file";
 import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
+import { program } from "./local/flotilla.ts";
 
 const run = promisify(execFile);
-const flotilla = programFile("packages/cli/bin/flotilla");
 const workDir = mkdtempSync(join(tmpdir(), "flotilla-distribution-"));
 const config = join(workDir, "config");
 const stop = new AbortController();
@@ -37,7 +36,7 @@ interface Outcome {
 
 async function command(...args: readonly string[]): Promise<Outcome> {
   try {
-    const { stdout } = await run(process.execPath, [flotilla, ...args, "--work-dir", workDir]);
+    const { stdout } = await run(process.execPath, [program, ...args, "--work-dir", workDir]);
     return { code: 0, out: stdout };
   } catch (error) {
     const { code, stdout, stderr } = error as {

@@ -174,7 +174,7 @@ describe("replicas of xds-server", () => {
     await using watcher = new Watcher(`127.0.0.1:${replica.port}`, 2_000);
     await until(() => watcher.isSynced, soon("the proxy to be synced"));
     const resumed = () => replica.metric("flotilla_stream_resumed_total");
-    // Losses of the read at the beginning count as no resumption.
+    // Losses during the first read are not counted as resumptions.
     const isEnough = async () => lossy.counts.lost >= 3 && lossy.counts.late >= 3 && (await resumed()) > 0;
     // Each edit waits for its effect behind the other replicas, so that none is merged with the next on its way into the stream.
     let edits = 0;

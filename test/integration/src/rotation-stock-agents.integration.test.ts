@@ -15,7 +15,7 @@ import { allReady, type ControlPlane, copySample, healthUrlOf, startControlPlane
 import { parseCertificatesPem, rootId } from "@flotilla/pki";
 import { delay, until } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
-import { programFile } from "@flotilla/testkit/program-file";
+import { program } from "./local/flotilla.ts";
 import {
   agentsOfOurs,
   noPilotAgents,
@@ -25,7 +25,6 @@ import {
 } from "./rotation/stock-workloads.ts";
 
 const execute = promisify(execFile);
-const program = programFile("packages/cli/bin/flotilla");
 const identity = (name: string) => `spiffe://cluster.local/ns/shop/sa/${name}`;
 if (noPilotAgents !== false) console.warn(`      ${noPilotAgents}`);
 

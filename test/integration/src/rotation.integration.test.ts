@@ -15,7 +15,7 @@ import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/te
 import { type Envoy, startEnvoy } from "@flotilla/dataplane";
 import { delay, until } from "@flotilla/runtime";
 import { findServer, freePort, freePorts } from "@flotilla/servers";
-import { programFile } from "@flotilla/testkit/program-file";
+import { program } from "./local/flotilla.ts";
 import { Agent } from "./rotation/agent.ts";
 import { clientBootstrap, serverBootstrap } from "./rotation/handshaking-envoys.ts";
 
@@ -110,14 +110,7 @@ async function handshakes(): Promise<number> {
 
 /** As an operator asks: by the command. */
 async function flotilla(...args: readonly string[]): Promise<Status> {
-  const { stdout } = await execute(process.execPath, [
-    programFile("packages/cli/bin/flotilla"),
-    "ca",
-    ...args,
-    "--json",
-    "--work-dir",
-    workDir,
-  ]);
+  const { stdout } = await execute(process.execPath, [program, "ca", ...args, "--json", "--work-dir", workDir]);
   const status = JSON.parse(stdout) as Status;
   phase = status.phase;
   return status;

@@ -26,7 +26,7 @@ import { delay, noopLogger, until } from "@flotilla/runtime";
 import { findServer, freePort, type RunningServer, startRedis } from "@flotilla/servers";
 import { main as serviceController } from "@flotilla/service-controller";
 import { openStore } from "@flotilla/state";
-import { programFile } from "@flotilla/testkit/program-file";
+import { program } from "./local/flotilla.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-tls-"));
 const stop = new AbortController();
@@ -231,7 +231,6 @@ describe("certificates of ca for NATS and Redis", () => {
 
   it("a server gets the names of its own Service only", async () => {
     await obtain("flotilla-nats", ["flotilla-nats.istio-system.svc"]);
-    const program = programFile("packages/cli/bin/flotilla");
     const asked = [
       "--namespace",
       "istio-system",

@@ -90,7 +90,7 @@ function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): Ch
 
 /** Whole runs of the tests start services as images have them: a bundle needs less than half the time of the sources to start. */
 function programOf(name: ServiceName, env: ChildOptions["env"]): string {
-  const { FLOTILLA_TEST_BUNDLE: bundle } = { ...process.env, ...env };
+  const bundle = env["FLOTILLA_TEST_BUNDLE"] ?? process.env["FLOTILLA_TEST_BUNDLE"];
   if (bundle !== undefined) return join(bundle, `services/${name}/bin/main.js`);
   return fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
 }

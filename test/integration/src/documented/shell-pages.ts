@@ -6,10 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort, freePorts } from "@flotilla/servers";
-import { programFile } from "@flotilla/testkit/program-file";
+import { program } from "../local/flotilla.ts";
 
 const docs = fileURLToPath(new URL("../../../../docs/", import.meta.url));
-const program = programFile("packages/cli/bin/flotilla");
 
 /** Blocks of commands of a page, those left out that are marked as not run. */
 export function commandBlocks(page: string): readonly string[] {

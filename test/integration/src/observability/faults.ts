@@ -123,7 +123,7 @@ export const faults: readonly Fault[] = [
     name: "a publishing config-controller that hangs, until its lease ends",
     alerts: ["FlotillaNobodyPublishes"],
     cause: async ({ plane, prometheus }) => {
-      // After a fault before, another may be about to take over, or its metrics not be scraped yet.
+      // After the fault before this one, a replica may still have to take over, or its metrics to be scraped.
       const publishing = async () => (await prometheus.query("flotilla_config_publishes == 1"))[0];
       const publisher = await until(publishing, { withinMs: 60_000, what: "a publishing replica", everyMs: 250 });
       return pause(plane.services.find(({ replica }) => `flotilla-${replica}` === publisher.metric["pod"])?.pid);

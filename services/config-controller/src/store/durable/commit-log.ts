@@ -37,7 +37,7 @@ export class CommitLog {
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
   /** Lost writes that no `compare` has reported yet: found outside of one, or by one that failed before all were written again. */
-  #unreported: readonly string[] = [];
+  readonly #unreported = new Set<string>();
   #isRestored = false;
   readonly #turns = new Turns();
 
@@ -109,8 +109,8 @@ export class CommitLog {
   compare(): Promise<readonly string[]> {
     return this.#turns.take(async () => {
       await this.#compare();
-      const lost = [...new Set(this.#unreported)];
-      this.#unreported = [];
+      const lost = [...this.#unreported];
+      this.#unreported.clear();
       return lost;
     });
   }
@@ -164,7 +164,7 @@ export class CommitLog {
     const isForeign = transaction?.version === version && transaction.id !== this.#head.id;
     const inFlight = this.#inFlightOf(transaction);
     const lost = this.#state.lostIn(reading.objects, isForeign).filter(({ key }) => !inFlight.has(configKeyText(key)));
-    this.#unreported = [...this.#unreported, ...lost.map(({ key }) => configKeyText(key))];
+    for (const { key } of lost) this.#unreported.add(configKeyText(key));
     if (lost.length > 0 || transaction?.version !== version) await this.#writeAgain(lost, newest);
     if (isForeign) await this.#load();
   }
@@ -275,7 +275,7 @@ export class CommitLog {
     const reading = await readStored(this.#options.values, this.#head, this.#objects);
     const lost = reading.newest > this.#state.version ? this.#state.lostTo(reading.objects) : [];
     const names = lost.map(({ key }) => configKeyText(key));
-    this.#unreported = [...this.#unreported, ...names];
+    for (const name of names) this.#unreported.add(name);
     await this.#install(reading);
     if (lost.length === 0) return;
     const details = { objects: names.slice(0, namedObjects), count: lost.length, version: reading.newest };

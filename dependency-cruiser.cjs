@@ -163,8 +163,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    // Chunks of the built page import each other.
-    exclude: { path: "(^|/)src/gen/|^packages/console/dist/" },
+    // Chunks of the built page import each other, and the integration tests build and remove the package of the command line meanwhile.
+    exclude: { path: "(^|/)src/gen/|^packages/[^/]+/dist/" },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"], extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json"] },
   },

@@ -164,6 +164,28 @@ describe("graph", () => {
     assert.deepEqual(graph.stats(), { inputs: 1, results: 0, computations: 3 });
   });
 
+  it("finds a result under its new questions alone, and counts it anew after it was dropped", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const labels = query("labels", (c, key) => `${c.facet(label, c.input<string>(key) ?? "")},${c.facet(label, "q")}`);
+    const pods = [pod("x", { p: "1", r: "1", q: "1" }), pod("x", { p: "1", r: "2", q: "2" })];
+    const observe = (subject: Pod) => graph.observe(labels, "first", subject, () => {});
+    graph.set("first", "p");
+    const observed = pods.map((subject) => ({ subject, observation: observe(subject) }));
+    graph.set("first", "r");
+    const present = observed.map(({ subject, observation }) => (observation.again() ? observation : observe(subject)));
+    assert.deepEqual(
+      present.map(({ value }) => value),
+      ["1,1", "2,2"],
+    );
+    for (const one of [...observed.map(({ observation }) => observation), ...present]) one.release();
+    assert.equal(graph.stats().results, 0);
+    for (const [index, subject] of pods.entries()) {
+      observe(subject);
+      assert.equal(graph.stats().results, index + 1);
+    }
+  });
+
   it("reports which inputs made a result and keeps its findings as long as the result", () => {
     const graph = new Graph<Pod>();
     const { query } = counted();

@@ -9,6 +9,31 @@ const web = aPod("web-1", { app: "web" }, { spec: sidecar });
 const bank = one("Namespace", "bank", {}, { namespace: "" });
 const lost = (field: string, at = 0) => [`ReferencedResourceNotFound p spec.rules[0].from[0].source.${field}[${at}]`];
 const without = "spec.selector";
+const ofGateway = { "gateway.networking.k8s.io/gateway-name": "edge" };
+const ineffective = [`IneffectiveSelector p ${without}`];
+
+check("gateway-selectors", [
+  ["one that selects the pod of a gateway", [selecting(ofGateway), aPod("edge-1", ofGateway)], ineffective],
+  ["one that selects other pods alone", [selecting({ app: "web" }), web, aPod("edge-1", ofGateway)], []],
+  ["one whose gateway is elsewhere", [selecting(ofGateway, "bank"), aPod("edge-1", ofGateway)], []],
+  ["one for all of a namespace", [policy({}), aPod("edge-1", ofGateway)], []],
+  [
+    "one that names its target",
+    [
+      policy({ selector: { matchLabels: ofGateway }, targetRef: { kind: "Gateway", name: "edge" } }),
+      aPod("edge-1", ofGateway),
+    ],
+    [],
+  ],
+  [
+    "one that names its targets",
+    [
+      policy({ selector: { matchLabels: ofGateway }, targetRefs: [{ kind: "Gateway", name: "edge" }] }),
+      aPod("edge-1", ofGateway),
+    ],
+    [],
+  ],
+]);
 
 check("authorization-policies", [
   ["one for all of a namespace with a workload", [policy({}), web], []],

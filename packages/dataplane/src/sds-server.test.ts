@@ -31,8 +31,13 @@ function open(socket: string, method: "StreamSecrets" | "DeltaSecrets") {
     wake.resolve();
   });
   call.on("error", () => wake.resolve());
+  const status = new Promise<number>((resolve) =>
+    call.on("status", ({ code }: { readonly code: number }) => resolve(code)),
+  );
   return {
+    status,
     send: (request: Uint8Array) => call.write(Buffer.from(request)),
+    end: () => call.end(),
     next: async (): Promise<Buffer> => {
       if (answers.length === 0) await wake.promise;
       wake = Promise.withResolvers();
@@ -110,4 +115,38 @@ describe("secrets of a socket", () => {
     server.update(second);
     assert.deepEqual(await next(), ["default 2", "ROOTCA 2"]);
   });
+
+  const subscription = encode(
+    DeltaDiscoveryRequestSchema,
+    create(DeltaDiscoveryRequestSchema, { resourceNamesSubscribe: ["default"] }),
+  );
+  for (const { name, over, status } of [
+    { name: "is ended by its client", over: (stream: ReturnType<typeof open>) => stream.end(), status: 0 },
+    {
+      name: "is sent something that is no request",
+      over: (stream: ReturnType<typeof open>) => stream.send(Buffer.from([0xff])),
+      status: 13,
+    },
+  ])
+    it(`are no longer made for a stream that ${name}`, async () => {
+      await using server = await serveSecrets(join(root, `over-${status}`), first);
+      using stream = open(join(root, `over-${status}`), "DeltaSecrets");
+      let made = 0;
+      const counting = {
+        ...second,
+        get chain() {
+          made++;
+          return second.chain;
+        },
+      };
+      stream.send(subscription);
+      await stream.next();
+      server.update(counting);
+      await stream.next();
+      assert.equal(made, 1);
+      over(stream);
+      assert.equal(await stream.status, status);
+      server.update(counting);
+      assert.equal(made, 1);
+    });
 });

@@ -42,11 +42,9 @@ export async function serveSecrets(socketPath: string, first: WorkloadCertificat
   const server = new Server();
   const track = (call: ServerDuplexStream<unknown, Buffer>, stream: Stream) => {
     streams.add(stream);
-    call.on("end", () => {
-      streams.delete(stream);
-      call.end();
-    });
-    call.on("error", () => streams.delete(stream));
+    call.on("end", () => call.end());
+    // However it ends: a client that is gone, or that sends what is no request, causes neither an end nor an error.
+    call.on("close", () => streams.delete(stream));
   };
   const stateOfTheWorld: handleBidiStreamingCall<DiscoveryRequest, Buffer> = (call) => {
     const stream = { names: new Set<string>(), send: () => call.write(fullResponse(stream.names, current, version)) };

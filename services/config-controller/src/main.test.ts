@@ -57,6 +57,8 @@ test("the service publishes a directory, follows it, reports problems, and a res
   await writeFile(join(directory, "a.yaml"), `${sidecar("a")}---\n${sidecar("b").replace("egress", "egres")}`);
   const hasProblem = async () => JSON.stringify(await page("/debug/problems")).includes("spec.egres");
   await until(hasProblem, { withinMs: 30_000, what: "the refusal on the page" });
+  const status = async (object: string) => (await page(`/debug/objects?object=${object}`))["state"];
+  assert.deepEqual([await status("sidecar/a.shop"), await status("sidecar/b.shop")], ["accepted", "refused"]);
   const history = JSON.stringify(await page("/debug/history?object=sidecar/b.shop"));
   assert.match(history, /"by":"config-controller [^"]* from [^"]*".*"object":"Sidecar\/shop\/b","op":"created"/);
   const isOnReady = async () => JSON.stringify(await page("/ready")).includes("Sidecar/shop/b: spec.egres");

@@ -32,11 +32,11 @@ function fakeApi(paths: readonly string[]) {
   const objects = new Map<string, { metadata: object; status?: Status }>(paths.map((path) => [path, { metadata: {} }]));
   const reads: string[] = [];
   const writes: string[] = [];
-  const resources = ["gateways", "gatewayclasses", "httproutes"].map((name) => ({ name }));
+  const served = new Set(["gateways", "gatewayclasses", "httproutes"]);
   const api = {
     get: async (path: string) => {
-      if (path !== root) reads.push(path);
-      return path === root ? { resources } : structuredClone(objects.get(path));
+      reads.push(path);
+      return path === root ? { resources: [...served].map((name) => ({ name })) } : structuredClone(objects.get(path));
     },
     apply: async (path: string, { status }: { readonly status: Status }) => {
       const object = path.replace(/\/status$/, "");
@@ -44,7 +44,7 @@ function fakeApi(paths: readonly string[]) {
       objects.set(object, { metadata: {}, status });
     },
   };
-  return { api: api as unknown as KubeApi, objects, reads, writes };
+  return { api: api as unknown as KubeApi, served, objects, reads, writes };
 }
 
 const gatewayPath = `${root}/namespaces/infra/gateways/edge`;
@@ -173,6 +173,30 @@ test("a Gateway's parameters that cannot be followed are in its status", async (
     await until(() => accepted() === "False InvalidParameters", soon("the key is named"));
     await mesh.put(parameters({ deployment: "spec: {replicas: 2}" }));
     await until(() => accepted() === "True Accepted", soon("good parameters are accepted"));
+  } finally {
+    stop.abort();
+    await running;
+  }
+});
+
+test("a kind that the API server does not have is looked for again after ten seconds", async () => {
+  const path = routePath("two");
+  const { api, served, objects, reads } = fakeApi([path]);
+  served.delete("httproutes");
+  await using mesh = await publishMesh("late-kind");
+  await mesh.put(gateway, route("one", "web"), ...aLoadBalancer("shop", "web", "192.0.2.1"));
+  let now = 0;
+  const stop = new AbortController();
+  const options = { api, domain: "cluster.local", classes: defaultClassSettings, namespaces: [], log: noopLogger };
+  const running = new GatewayStatus({ ...options, ...mesh, onWritten: () => undefined, nowMs: () => now }).run(
+    stop.signal,
+  );
+  try {
+    await until(() => reads.includes(root), soon("the kinds are looked for"));
+    served.add("httproutes");
+    now = 10_000;
+    await mesh.put(route("two", "web"));
+    await until(() => objects.get(path)?.status?.parents?.length === 1, soon("a route has a status"));
   } finally {
     stop.abort();
     await running;

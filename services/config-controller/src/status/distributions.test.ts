@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { DistributionReport } from "@flotilla/model";
+import { connectBus } from "@flotilla/bus";
+import { type DistributionReport, distributionTtlMs } from "@flotilla/model";
+import { noopLogger, until } from "@flotilla/runtime";
 import { Distributions, type ObjectDistribution } from "./distributions.ts";
 
 const object = "VirtualService/shop/a";
@@ -105,6 +107,29 @@ describe("how far an object has come", () => {
     assert.deepEqual([distributions.hasReports, distributions.refusals().length, calls], [true, 1, 1]);
     distributions.note("r", undefined);
     assert.deepEqual([distributions.hasReports, distributions.refusals().length, calls], [false, 0, 2]);
+  });
+
+  it("counts a replica for as long as its report lives in the bus, which does not report its end", async () => {
+    let now = 0;
+    const distributions = new Distributions({ nowMs: () => now });
+    const stop = new AbortController();
+    await using bus = await connectBus(
+      { url: "embedded:distributions", clientName: "t", log: noopLogger },
+      stop.signal,
+    );
+    const watching = distributions.watch(bus, stop.signal);
+    try {
+      distributions.note("r1", report());
+      now = 1;
+      distributions.note("r2", report());
+      now = distributionTtlMs + 1;
+      const replicas = () => distributions.of(change).replicas;
+      await until(() => replicas() < 2, { withinMs: 20_000, what: "the end of the first", everyMs: 10 });
+      assert.equal(replicas(), 1, "the other's report lives for another moment");
+    } finally {
+      stop.abort();
+      await watching;
+    }
   });
 
   it("is summed up for the fleet: proxies that have everything, that are on their way, and that refuse something", () => {

@@ -51,6 +51,8 @@ export interface ReplicaParts {
   readonly snapshot: Snapshot;
   readonly connected: ConnectedStreams;
   readonly onHandedOff: () => void;
+  /** Between two looks at the streams of all replicas. */
+  readonly balanceEveryMs?: number;
 }
 
 /**
@@ -59,7 +61,7 @@ export interface ReplicaParts {
  */
 export function joinReplicas(
   { settings, log, stop, inBackground }: XdsService,
-  { replica, snapshot, connected, onHandedOff }: ReplicaParts,
+  { replica, snapshot, connected, onHandedOff, balanceEveryMs: everyMs }: ReplicaParts,
 ): Promise<void> {
   const { debugUrl: pages, handOffPerSecond: perSecond } = settings;
   const { store, reportId: id } = snapshot;
@@ -67,8 +69,7 @@ export function joinReplicas(
   const disconnect = (stream: string) => void connected.disconnect(stream);
   const recorded = publishReplica({ id, replica, pages, streams, store, log }, stop);
   inBackground(recorded);
-  inBackground(
-    balanceStreams({ id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, log }, stop),
-  );
+  const balance = { id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, log };
+  inBackground(balanceStreams({ ...balance, ...(everyMs !== undefined && { everyMs }) }, stop));
   return recorded;
 }

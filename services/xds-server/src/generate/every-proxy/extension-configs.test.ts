@@ -194,6 +194,18 @@ describe("the configuration of a module", () => {
       watched?.release();
     });
 
+  it("has the variables of its object's vmConfig in its environment", () => {
+    const env = [
+      { name: "LEVEL", value: "debug" },
+      { name: "POD_NAME", valueFrom: "HOST" },
+    ];
+    const core = aMesh(mesh, plugin("a", { vmConfig: { env } }), plugin("b"));
+    const environmentOf = (name: string) => vmOf(configOf(core, aSidecar("shop"), name)).environmentVariables;
+    const always = { ISTIO_META_WASM_PLUGIN_RESOURCE_VERSION: "" };
+    assert.deepEqual(environmentOf("shop.b"), { keyValues: always });
+    assert.deepEqual(environmentOf("shop.a"), { hostEnvKeys: ["POD_NAME"], keyValues: { ...always, LEVEL: "debug" } });
+  });
+
   it("is not sent to proxies that the object does not select", () => {
     const core = aMesh(mesh, plugin("a", { selector: { matchLabels: { app: "db" } } }), plugin("b", {}, "other"));
     for (const name of ["shop.a", "other.b"]) assert.equal(configOf(core, aSidecar("shop"), name), undefined);

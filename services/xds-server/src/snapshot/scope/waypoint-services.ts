@@ -85,16 +85,12 @@ export const waypointDestinations = query<readonly Service[]>("waypoint-destinat
 });
 
 /** The addresses of workloads that the waypoint stands before without a service, where it is for workloads, by uid. */
-export const waypointWorkloadAddresses = query<readonly string[]>(
-  "waypoint-workload-addresses",
-  (view) => {
-    const name = view.proxy.label(gatewayNameLabel);
-    if (name === undefined || !view.feature("ambient") || isEastWestGateway(view)) return [];
-    const uids = view.read(workloadsOfWaypoint, waypointText.write({ namespace: view.proxy.namespace, name }));
-    return [...new Set([...uids].sort(compareText).flatMap((uid) => view.workload(uid)?.addresses ?? []))];
-  },
-  (a, b) => JSON.stringify(a) === JSON.stringify(b),
-);
+export const waypointWorkloadAddresses = query<readonly string[]>("waypoint-workload-addresses", (view) => {
+  const name = view.proxy.label(gatewayNameLabel);
+  if (name === undefined || !view.feature("ambient") || isEastWestGateway(view)) return [];
+  const uids = view.read(workloadsOfWaypoint, waypointText.write({ namespace: view.proxy.namespace, name }));
+  return [...new Set([...uids].sort(compareText).flatMap((uid) => view.workload(uid)?.addresses ?? []))];
+});
 
 const none = "0.0.0.0";
 

@@ -28,10 +28,12 @@ function startMain(body: string, settings: NodeJS.ProcessEnv = limits, flags: re
     const log = createLogger("test");
     const service = { name: "test", env: process.env };
     await runUntilSignal(async (stop) => { const alive = setInterval(() => {}, 1000); await delay(300); ${body}; clearInterval(alive); }, { log, service });`;
-  return spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
-    stdio: ["ignore", "pipe", "ignore"],
-    env: { ...process.env, ...settings },
-  });
+  return startNode(code, { ...process.env, ...settings }, flags);
+}
+
+function startNode(code: string, env = process.env, flags: readonly string[] = []): ChildProcess {
+  const args = [...flags, "--input-type=module", "-e", code];
+  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], env, timeout: 30_000 });
 }
 
 async function resultOf(child: ChildProcess) {
@@ -84,6 +86,34 @@ describe("watchdog", { concurrency: 2 }, () => {
     } finally {
       rmSync(directory, { recursive: true });
     }
+  });
+
+  it("lets a main thread go on that runs again in the moment in which it would be ended", async () => {
+    const file = JSON.stringify(new URL("./watchdog-thread.ts", import.meta.url).href);
+    // The stack is taken once for the report, and once more before the end.
+    const thread = `
+      const { workerData } = require("node:worker_threads");
+      const { Session } = require("node:inspector");
+      const { post } = Session.prototype;
+      let stacks = 0;
+      Session.prototype.post = function (method) {
+        if (method === "Debugger.pause" && ++stacks === 2) Atomics.add(workerData.shared, 0, 1);
+        post.call(this, method);
+      };
+      import(${file}).then(({ WatchdogThread }) => new WatchdogThread(workerData).run());`;
+    const code = `
+      import { Worker } from "node:worker_threads";
+      const shared = new Int32Array(new SharedArrayBuffer(12));
+      const limits = { tickMs: 10, reportAfterMs: 300, endAfterMs: 300, stackWithinMs: 30_000, exitCode: 70 };
+      const workerData = { service: "test", shared, ...limits };
+      new Worker(${JSON.stringify(thread)}, { eval: true, execArgv: [], workerData }).unref();
+      while (Atomics.load(shared, 0) === 0);
+      Atomics.store(shared, 2, 1);
+      console.log(JSON.stringify({ msg: \`goes on after \${shared[1]} stall\` }));`;
+    const { exitCode, lines } = await resultOf(startNode(code));
+    assert.equal(exitCode, 0);
+    const found = lines.map(({ msg }) => msg).filter((msg) => msg !== "main thread runs again");
+    assert.deepEqual(found, [standsStill, "goes on after 1 stall"]);
   });
 
   it("takes a process that was stopped for no stall", async () => {

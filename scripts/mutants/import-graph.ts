@@ -100,8 +100,14 @@ function readModule(file: string, root: string): Module {
       if (names.length === 0) exports.set("*", [...(exports.get("*") ?? []), to]);
     }
   }
-  for (const [, specifier = ""] of source.text.matchAll(/\bimport\(\s*"([^"]+)"\s*\)/g)) {
-    const to = resolveSource(specifier, file, root);
+  const named = [
+    ...source.text.matchAll(/\bimport\(\s*"([^"]+)"\s*\)/g),
+    // Run in a process or a thread of its own.
+    ...source.text.matchAll(/\bnew URL\(\s*"([^"]+\.ts)",\s*import\.meta\.url,?\s*\)/g),
+  ];
+  for (const [text, specifier = ""] of named) {
+    const isFile = text.startsWith("new") && !specifier.startsWith(".");
+    const to = resolveSource(isFile ? `./${specifier}` : specifier, file, root);
     if (to !== undefined) imports.push({ to, names: "*" });
   }
   return { imports, exports };

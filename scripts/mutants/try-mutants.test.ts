@@ -46,6 +46,12 @@ writeFileSync(
   at("typed.test.ts"),
   `${head}import type { isAdult } from "./age.ts"; it("is typed", () => assert.ok(true));`,
 );
+writeFileSync(
+  at("spawning.test.ts"),
+  `${head}import { spawnSync } from "node:child_process"; const program = new URL("program.ts", import.meta.url).pathname;
+it("counts in a process", () => assert.equal(spawnSync(process.execPath, [program]).status, 2));`,
+);
+writeFileSync(at("program.ts"), `import { count } from "./age.ts"; process.exit(count(2));`);
 const endless = "export function settled(a: number): number { while (a !== 3) Number(a); return a; }";
 writeFileSync(at("endless.ts"), endless);
 writeFileSync(
@@ -76,8 +82,11 @@ async function endlessOutcomes(given: Limits): Promise<readonly Trial[]> {
 
 describe("unit tests of a file", () => {
   it("are found by imports of values, nearest first", () => {
-    const files = ["elsewhere", "far", "near", "typed"].map((name) => at(`${name}.test.ts`));
-    assert.deepEqual(openImportGraph(directory, files).testsOf(at("age.ts")), [at("near.test.ts"), at("far.test.ts")]);
+    const files = ["elsewhere", "far", "near", "spawning", "typed"].map((name) => at(`${name}.test.ts`));
+    assert.deepEqual(
+      openImportGraph(directory, files).testsOf(at("age.ts")),
+      ["near", "far", "spawning"].map((name) => at(`${name}.test.ts`)),
+    );
   });
 });
 
@@ -94,6 +103,13 @@ describe("mutants of a file", () => {
       "n < to → n <= to": "noticed",
     });
     assert.equal(readFileSync(at("age.ts"), "utf8"), source);
+  });
+  it("are noticed in a process that a test starts", async () => {
+    const found = await outcomes(["spawning.test.ts"]);
+    assert.deepEqual(
+      [found.get("n < to → n <= to"), found.get("age >= 18 → age < 18")],
+      ["noticed", "no unit test runs it"],
+    );
   });
   it("are noticed where the tests end without the change only", async () => {
     const [found] = await endlessOutcomes(limits);

@@ -37,15 +37,17 @@ const { values, positionals } = parseArgs({
 const excusesFile = join(root, "scripts/mutants/excuses.yaml");
 const excuses = parseExcuses(readFileSync(excusesFile, "utf8"));
 const texts = new Map<string, string>();
-const all = await collect();
+const changed = values.changed === undefined ? undefined : changedLines(root, values.changed);
+const ofFiles = await collect();
+const all = ofFiles.filter(isWanted);
 const drawn = drawSample(all, values.sample === undefined ? all.length : Number(values.sample), Number(values.seed));
 const from = Number(values.from);
 const chosen = drawn.slice(from, values.count === undefined ? undefined : from + Number(values.count));
-const stale = staleExcuses(excuses, all);
+const stale = staleExcuses(excuses, ofFiles);
 const results: Result[] = [];
 if (values.list) for (const { file, line, before, after } of chosen) say(`${file}:${line}: ${before} → ${after}`);
-else if (chosen.length === 0)
-  say(values.changed === undefined ? "nothing to try" : `no line of a source file differs from ${values.changed}`);
+else if (values.changed !== undefined && changed === undefined) reportNoBase(values.changed);
+else if (chosen.length + stale.length === 0) say(whyNothing());
 else {
   await run();
   report();
@@ -58,19 +60,37 @@ function withRevision(args: readonly string[]): string[] {
   );
 }
 
+/** All mutants of the files of which some may be tried. */
 async function collect(): Promise<readonly Mutant[]> {
-  const changed = values.changed === undefined ? undefined : changedLines(root, values.changed);
+  if (values.changed !== undefined && changed === undefined) return [];
   const mutants: Mutant[] = [];
   for (const file of await findSourceFiles(root, positionals)) {
-    const ranges = changed?.get(file);
-    if (changed !== undefined && ranges === undefined) continue;
+    if (changed !== undefined && !changed.has(file)) continue;
     const text = readFileSync(join(root, file), "utf8");
     texts.set(file, text);
-    const isChanged = ({ line }: Mutant): boolean =>
-      ranges === undefined || ranges.some(({ first, last }) => first <= line && line <= last);
-    mutants.push(...mutantsOf(file, text).filter(isChanged));
+    mutants.push(...mutantsOf(file, text));
   }
   return mutants;
+}
+
+function isWanted({ file, line }: Mutant): boolean {
+  return changed === undefined || changed.get(file)?.some(({ first, last }) => first <= line && line <= last) === true;
+}
+
+function whyNothing(): string {
+  if (values.changed === undefined) return "nothing to try";
+  return changed?.size === 0
+    ? `no line of a source file differs from ${values.changed}`
+    : `the lines that differ from ${values.changed} have no place to change`;
+}
+
+/** A clone without main, as of a single branch, is no fault of the change; any other revision was asked for by its name. */
+function reportNoBase(revision: string): void {
+  const isMain = revision === mainRevision(root);
+  const what = isMain ? "neither main nor origin/main" : `no ${revision}`;
+  say(`CHANGED LINES WERE NOT TRIED: this clone has ${what}, or too little history to find where they parted`);
+  if (isMain) say("git fetch origin main:refs/remotes/origin/main brings it, with --unshallow in a shallow clone");
+  else process.exitCode = 1;
 }
 
 async function run(): Promise<void> {
@@ -110,13 +130,21 @@ function report(): void {
   if (values.json)
     say(JSON.stringify({ seed: Number(values.seed), results, rows: rowsOf(results), stale }, undefined, 2));
   else {
-    say(`\nsurvivors:\n${survivors.map((one) => `  ${formatResult(one)}\n`).join("")}`);
-    if (late.length > 0) say(`past the time limit:\n${late.map((one) => `  ${formatResult(one)}\n`).join("")}`);
+    say(survivors.length === 0 ? "\nno survivors\n" : `\nsurvivors:\n${lines(survivors)}`);
+    if (late.length > 0) say(`past the time limit:\n${lines(late)}`);
     for (const { file, before } of stale) say(`${file}: no change fits the excuse for "${before}" any more`);
     say(formatTable(results));
   }
-  if (values.changed !== undefined || stale.length > 0)
-    process.exitCode = survivors.length + stale.length === 0 ? 0 : 1;
+  if (stale.length === 0 && (values.changed === undefined || survivors.length === 0)) return;
+  process.exitCode = 1;
+  if (survivors.length > 0 && !values.json)
+    say(
+      "Unit tests pass with each of these changes: write a test that fails, remove the line, or name the reason in scripts/mutants/excuses.yaml (docs/mutants.md)",
+    );
+}
+
+function lines(some: readonly Result[]): string {
+  return some.map((one) => `  ${formatResult(one)}\n`).join("");
 }
 
 function say(text: string): void {

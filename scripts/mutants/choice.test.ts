@@ -1,11 +1,15 @@
 /** Choice of mutants to try: samples that a seed draws again, lines of a diff, excuses and their end. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
 import { excuseOf, parseExcuses, staleExcuses } from "./excuses.ts";
 import { mutantsOf } from "./operators.ts";
 import { formatTable, type Result } from "./report.ts";
 import { drawSample } from "./sample.ts";
-import { folderOf, parseDiff } from "./source-files.ts";
+import { changedLines, folderOf, mainRevision, parseDiff } from "./source-files.ts";
 
 const many = ["a", "b", "c", "d"].flatMap((file) => [1, 2, 3].map((line) => ({ file, line })));
 
@@ -33,6 +37,72 @@ describe("changed lines", () => {
     ];
     assert.deepEqual([...parseDiff(diff)], [["one.ts", ranges]]);
   });
+
+  const directory = mkdtempSync(join(tmpdir(), "flotilla-changed-lines-"));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  const git = (at: string, ...args: readonly string[]) =>
+    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.com", ...args], { cwd: at, stdio: "pipe" });
+  const commit = (at: string, file: string, text: string) => {
+    mkdirSync(join(at, "packages"), { recursive: true });
+    writeFileSync(join(at, "packages", file), text);
+    git(at, "add", ".");
+    git(at, "commit", "-q", "-m", file);
+  };
+  const origin = join(directory, "origin");
+  git(directory, "init", "-q", "-b", "main", origin);
+  commit(origin, "old.ts", "1\n");
+  const behind = execFileSync("git", ["rev-parse", "HEAD"], { cwd: origin, encoding: "utf8" }).trim();
+  commit(origin, "main.ts", "1\n2\n");
+  git(origin, "checkout", "-q", "-b", "work");
+  commit(origin, "main.ts", "1\n3\n");
+
+  const second = [["packages/main.ts", [{ first: 2, last: 2 }]]];
+  const cases: readonly {
+    readonly name: string;
+    readonly steps: readonly (readonly string[])[];
+    readonly from: string;
+    readonly lines: readonly unknown[] | undefined;
+  }[] = [
+    {
+      name: "a branch of a clone",
+      steps: [
+        ["checkout", "main"],
+        ["checkout", "work"],
+      ],
+      from: "main",
+      lines: second,
+    },
+    {
+      name: "a detached commit, where the remote's main is known alone",
+      steps: [
+        ["checkout", "--detach", "origin/work"],
+        ["branch", "-D", "work"],
+      ],
+      from: "origin/main",
+      lines: second,
+    },
+    { name: "a branch beside an old main", steps: [["branch", "main", behind]], from: "origin/main", lines: second },
+    { name: "main itself", steps: [["checkout", "main"]], from: "main", lines: [] },
+    {
+      name: "a clone that knows no main",
+      steps: [
+        ["checkout", "--detach"],
+        ["branch", "-D", "work"],
+        ["remote", "remove", "origin"],
+      ],
+      from: "main",
+      lines: undefined,
+    },
+  ];
+  for (const [at, { name, steps, from, lines }] of cases.entries())
+    it(`of ${name} are those since ${from}: ${lines === undefined ? "not known" : lines.length}`, () => {
+      const clone = join(directory, String(at));
+      git(directory, "clone", "-q", origin, clone);
+      for (const step of steps) git(clone, ...step);
+      assert.equal(mainRevision(clone), from);
+      const found = changedLines(clone, from);
+      assert.deepEqual(found && [...found], lines);
+    });
 });
 
 describe("an excuse", () => {

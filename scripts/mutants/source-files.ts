@@ -1,5 +1,5 @@
 /** The source files that are mutated: what services, packages and the command line ship, without tests and generated code. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { glob } from "node:fs/promises";
 import { join, relative } from "node:path";
 
@@ -27,17 +27,22 @@ export async function findSourceFiles(root: string, names: readonly string[]): P
   return all.filter((file) => names.length === 0 || names.some((name) => file.includes(name))).toSorted();
 }
 
-/** `main`, or the remote's where the clone has no branch of that name. */
+/** `main` or `origin/main`, whichever is the fewer commits behind: a branch `main` of a clone may be an old one, or missing. */
 export function mainRevision(root: string): string {
-  const branches = execFileSync("git", ["branch", "--list", "main"], { cwd: root, encoding: "utf8" });
-  return branches.trim() === "" ? "origin/main" : "main";
+  const ahead = (revision: string): number =>
+    Number(ask(root, "rev-list", "--count", `${revision}..HEAD`) ?? Number.POSITIVE_INFINITY);
+  return ahead("origin/main") < ahead("main") ? "origin/main" : "main";
 }
 
-/** Lines of the working tree that differ from where it left `revision`, by path relative to the root. */
-export function changedLines(root: string, revision: string): ReadonlyMap<string, readonly LineRange[]> {
+/**
+ * Lines of the working tree that differ from where it left `revision`, by path relative to the root. Undefined: the clone has no such revision,
+ * or is too shallow for the commit where they parted.
+ */
+export function changedLines(root: string, revision: string): ReadonlyMap<string, readonly LineRange[]> | undefined {
+  const base = ask(root, "merge-base", revision, "HEAD")?.trim();
+  if (base === undefined) return undefined;
   const git = (...args: readonly string[]): string =>
     execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 256 * 1024 * 1024 });
-  const base = git("merge-base", revision, "HEAD").trim();
   const changed = new Map(
     parseDiff(git("diff", "--unified=0", "--no-color", "--no-ext-diff", base, "--", "packages", "services")),
   );
@@ -45,6 +50,12 @@ export function changedLines(root: string, revision: string): ReadonlyMap<string
   for (const file of untracked.split("\n"))
     if (file !== "") changed.set(file, [{ first: 1, last: Number.MAX_SAFE_INTEGER }]);
   return changed;
+}
+
+/** What git answers; undefined when there is no such thing. */
+function ask(root: string, ...args: readonly string[]): string | undefined {
+  const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  return status === 0 ? stdout : undefined;
 }
 
 /** The added lines of each file of a diff without context. */

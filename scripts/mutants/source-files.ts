@@ -52,7 +52,7 @@ export function changedLines(root: string, revision: string): ReadonlyMap<string
   return changed;
 }
 
-/** What git answers; undefined when there is no such thing. */
+/** The answer of git; undefined when there is no such thing. */
 function ask(root: string, ...args: readonly string[]): string | undefined {
   const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
   return status === 0 ? stdout : undefined;

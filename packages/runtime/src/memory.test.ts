@@ -16,7 +16,9 @@ interface Case {
   readonly name: string;
   readonly looks: readonly Look[];
   readonly pauseMs?: number;
-  /** The seconds in which memory is given back; 100 MB are left each time. */
+  /** RSS after each time that memory is given back. */
+  readonly leftMb?: number;
+  /** The seconds in which memory is given back. */
   readonly releases: readonly number[];
 }
 
@@ -35,13 +37,19 @@ const cases: readonly Case[] = [
     releases: [8],
   },
   {
-    name: "growth by 16 MB and a tenth or more",
-    looks: [...seconds(4, 150), ...seconds(4, 115), ...seconds(1, 120), ...seconds(3, 100)],
+    name: "growth by 32 MB or more",
+    looks: [...seconds(4, 150), ...seconds(4, 131), ...seconds(1, 132), ...seconds(3, 100)],
     releases: [3, 8],
   },
   {
+    name: "growth by a quarter or more",
+    looks: [...seconds(4, 450), ...seconds(3, 249), ...seconds(1, 250), ...seconds(3, 200)],
+    leftMb: 200,
+    releases: [3, 7],
+  },
+  {
     name: "growth since memory was at its lowest",
-    looks: [...seconds(4, 150), ...seconds(1, 80), ...seconds(1, 97), ...seconds(3, 100)],
+    looks: [...seconds(4, 150), ...seconds(1, 60), ...seconds(1, 93), ...seconds(3, 100)],
     releases: [3, 5],
   },
   {
@@ -54,7 +62,7 @@ const cases: readonly Case[] = [
 ];
 
 /** The seconds in which memory was given back. */
-async function releasesOf({ looks, pauseMs = 0 }: Case): Promise<readonly number[]> {
+async function releasesOf({ looks, pauseMs = 0, leftMb = 100 }: Case): Promise<readonly number[]> {
   const stop = new AbortController();
   const released: number[] = [];
   let [second, pausesMs, left] = [-1, 0, false];
@@ -62,7 +70,7 @@ async function releasesOf({ looks, pauseMs = 0 }: Case): Promise<readonly number
     bytes: () => {
       if (left) {
         left = false;
-        return { resident: 100 * mib, heapUsed: 0 };
+        return { resident: leftMb * mib, heapUsed: 0 };
       }
       second++;
       if (second === looks.length - 1) stop.abort();

@@ -38,7 +38,6 @@ export function createAdsServer({ settings, log }: XdsService, parts: AdsParts):
     server: serverIdentifier(replica),
     unreadable: ownConfigProblems,
     apiNamespace: () => apiNamespaceOf(settings, mesh.core.mesh.rootNamespace),
-    onMassDisconnect: releaseMemory,
   });
 }
 

@@ -20,16 +20,9 @@ import { SharedRecords } from "./progress.ts";
 import { RejectionLog } from "./rejection-log.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { Stream } from "./stream.ts";
-import {
-  MassDisconnectDetector,
-  refusalReason,
-  StreamAdmission,
-  type StreamAdmissionOptions,
-} from "./stream-admission.ts";
+import { refusalReason, StreamAdmission, type StreamAdmissionOptions } from "./stream-admission.ts";
 import { type AdsLimits, connectionLimits, type StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
-
-const massDisconnect = { quietMs: 3_000, minPeak: 50 } as const;
 
 export interface AdsOptions
   extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "rejections" | "writes" | "limits">,
@@ -39,8 +32,6 @@ export interface AdsOptions
   readonly connected: ConnectedStreams;
   /** Starts every nonce: unique among the processes a client may meet. */
   readonly noncePrefix: string;
-  /** Most streams have left and their messages are dropped: memory may be given back. */
-  readonly onMassDisconnect?: () => void;
   /** The server's name: the identifier that clients show of their control plane. */
   readonly server?: string;
   /** Returns the unreadable fields of the client's node metadata, which count as not set. */
@@ -63,8 +54,6 @@ export class AdsServer implements AsyncDisposable {
   readonly #refusedLines: LineBudgets;
   readonly #connected: ConnectedStreams;
   readonly #sweeper: NodeJS.Timeout;
-  readonly #massDisconnects: MassDisconnectDetector;
-  readonly #sweep: (idleMs: number) => void;
   #count = 0;
 
   constructor(options: AdsOptions) {
@@ -72,23 +61,16 @@ export class AdsServer implements AsyncDisposable {
     this.#options = options;
     this.#connected = options.connected;
     this.#refusedLines = refusedCallerLines(() => metrics.refusalUnlogged());
-    const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) });
-    const states = new SharedStates((text) => hash("sha256", text));
-    const shared = { cache, states, bodies: new Bodies(), records: new SharedRecords() };
+    const shared = {
+      cache: new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) }),
+      states: new SharedStates((text) => hash("sha256", text)),
+      ...{ bodies: new Bodies(), records: new SharedRecords() },
+    };
     const rejections = new RejectionLog({ now, onUnlogged: () => metrics.rejectionUnlogged() });
     this.#context = { ...options, ...shared, rejections, writes: writeDeadlines(limits.stuckMs) };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
     this.#admission = new StreamAdmission({ ...options, admission: { perSecond, burst, maxWaitMs, now } });
-    this.#sweep = (idleMs) => {
-      cache.sweep(idleMs);
-      states.sweep();
-    };
-    this.#sweeper = setInterval(() => this.#sweep(limits.cacheIdleMs), limits.cacheIdleMs).unref();
-    const onMassDisconnect = (): void => {
-      this.#sweep(massDisconnect.quietMs);
-      options.onMassDisconnect?.();
-    };
-    this.#massDisconnects = new MassDisconnectDetector({ ...massDisconnect, onMassDisconnect });
+    this.#sweeper = setInterval(() => this.dropUnshared(limits.cacheIdleMs), limits.cacheIdleMs).unref();
   }
 
   /** `further`: methods of other services on the same port. */
@@ -121,7 +103,9 @@ export class AdsServer implements AsyncDisposable {
 
   /** Drops encoded messages and states of streams that were not shared for `idleMs`. */
   dropUnshared(idleMs: number): void {
-    this.#sweep(idleMs);
+    const { cache, states } = this.#context;
+    cache.sweep(idleMs);
+    states.sweep();
   }
 
   /** Ends every stream that is left. The ports are their owner's. */
@@ -129,7 +113,6 @@ export class AdsServer implements AsyncDisposable {
     this.#admission.close();
     clearInterval(this.#sweeper);
     this.#connected.endAll();
-    this.#massDisconnects[Symbol.dispose]();
   }
 
   #server(port: Port, further: ReadonlyMap<string, Handler> = new Map()): RawGrpcServer {
@@ -183,14 +166,12 @@ export class AdsServer implements AsyncDisposable {
     const version = metadataText(client.proxy.metadata, "ISTIO_VERSION") || "unknown";
     const onClosed = (reason: string): void => {
       this.#connected.remove(id);
-      this.#massDisconnects.count(this.#connected.size);
       port.streams.delete(stream);
       metrics.connected(version, -1);
       log.info("disconnected", { stream: id, reason });
     };
     const stream = new Stream({ id, form, client, wire: call, onClosed }, this.#context);
     this.#connected.add({ stream, call });
-    this.#massDisconnects.count(this.#connected.size);
     port.streams.add(stream);
     metrics.connected(version, 1);
     log.info("connected", { stream: id, form, peer: call.peer });

@@ -25,7 +25,7 @@ describe("the record of a test file", () => {
   it("holds the places that it runs", async () => {
     const record = await open().of(test);
     assert.equal(record.isPassed, true);
-    assert.deepEqual(Object.keys(record.files).toSorted(), ["numbers.ts", "one.test.ts"]);
+    assert.deepEqual(Object.keys(record.files).toSorted(), ["numbers.ts", "one.test.ts", "pnpm-lock.yaml"]);
     assert.equal(runsPlace(record, "numbers.ts", source.indexOf("1;")), true);
     assert.equal(runsPlace(record, "numbers.ts", source.indexOf("2;")), false);
     assert.equal(runsPlace(record, "elsewhere.ts", 0), false);
@@ -37,6 +37,11 @@ describe("the record of a test file", () => {
     const record = await open().of(test);
     assert.notEqual(record.seconds, seconds);
     assert.equal(runsPlace(record, "numbers.ts", source.indexOf("2;")), true);
+  });
+  it("is taken anew when the dependencies changed", async () => {
+    const { seconds } = await open().of(test);
+    writeFileSync(join(root, "pnpm-lock.yaml"), "lockfileVersion: '9.0'\n");
+    assert.notEqual((await open().of(test)).seconds, seconds);
   });
   it("is not kept of one that fails", async () => {
     const before = readdirSync(directory);

@@ -1,6 +1,7 @@
 /**
  * Code that each unit test file runs, and its time: recorded once with V8's coverage and kept on disk. A record holds while every file of
- * the project that the test loaded is as it was then.
+ * the project that the test loaded is as it was then, and so are the dependencies and Node: a test that fails for another reason than a mutant
+ * would notice all of them.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -36,6 +37,7 @@ export interface RecordOptions {
   readonly withinMs: number;
 }
 
+const lockFile = "pnpm-lock.yaml";
 /** Files that are no source of the project, or are generated, are not mutated. */
 const notRecorded = /\/node_modules\/|\/gen\//;
 
@@ -49,7 +51,7 @@ export function openTestRecords({ root, directory, withinMs }: RecordOptions): T
     return digest;
   };
   const read = async (test: string): Promise<TestRecord> => {
-    const kept = join(directory, `${sha256(relative(root, test)).slice(0, 24)}.json`);
+    const kept = join(directory, `${sha256(`${process.version} ${relative(root, test)}`).slice(0, 24)}.json`);
     if (existsSync(kept)) {
       const record = JSON.parse(readFileSync(kept, "utf8")) as TestRecord;
       if (Object.entries(record.files).every(([path, { digest }]) => digestOf(path) === digest))
@@ -68,7 +70,8 @@ export function openTestRecords({ root, directory, withinMs }: RecordOptions): T
       const path = decodeURIComponent(url.slice(rootUrl.length));
       return [path, { digest: digestOf(path), ran }] as const;
     });
-    return { test, isPassed: end === "passed", seconds, files: Object.fromEntries(files) };
+    const dependencies = { [lockFile]: { digest: digestOf(lockFile), ran: [] } };
+    return { test, isPassed: end === "passed", seconds, files: { ...dependencies, ...Object.fromEntries(files) } };
   };
   return {
     of(test) {

@@ -116,6 +116,10 @@ describe("secrets of a socket", () => {
     assert.deepEqual(await next(), ["default 2", "ROOTCA 2"]);
   });
 
+  it("are not served where the socket cannot be opened", async () => {
+    await assert.rejects(serveSecrets(join(root, "nowhere", "socket"), first));
+  });
+
   const subscription = encode(
     DeltaDiscoveryRequestSchema,
     create(DeltaDiscoveryRequestSchema, { resourceNamesSubscribe: ["default"] }),

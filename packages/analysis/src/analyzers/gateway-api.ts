@@ -55,8 +55,7 @@ export const gatewayApiVersions: Analyzer = {
   check: (definition) => {
     const minimum = minimumVersions.get(definition.key.name);
     const version = definition.annotations["gateway.networking.k8s.io/bundle-version"] ?? "";
-    const [given, least] = [versionParts(version), versionParts(minimum ?? "")];
-    if (minimum === undefined || given === undefined || least === undefined || !isBelow(given, least)) return [];
+    if (minimum === undefined || !isBelow(versionParts(version), versionParts(minimum))) return [];
     const at = fieldAt(definition.whole, "metadata", "annotations");
     return [
       finding("GatewayApiVersionBelowMinimum", definition, at, { definition: definition.key.name, version, minimum }),
@@ -64,13 +63,13 @@ export const gatewayApiVersions: Analyzer = {
   },
 };
 
-/** Candidates of a release count as the release. */
-function versionParts(version: string): readonly number[] | undefined {
+/** Candidates of a release count as the release; a text that is no version has no parts, and is below none. */
+function versionParts(version: string): readonly number[] {
   const [, ...parts] = /^v?(\d+)\.(\d+)\.(\d+)(?:[-+].*)?$/.exec(version) ?? [];
-  return parts.length === 3 ? parts.map(Number) : undefined;
+  return parts.map(Number);
 }
 
 function isBelow(given: readonly number[], least: readonly number[]): boolean {
   const at = given.findIndex((part, index) => part !== least[index]);
-  return at !== -1 && (given[at] ?? 0) < (least[at] ?? 0);
+  return (given[at] ?? 0) < (least[at] ?? 0);
 }

@@ -1,6 +1,6 @@
 /** The objects that are looked at: of files with their places, of a cluster, of a control plane, and the settings of the mesh among them. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -129,26 +129,35 @@ describe("the settings of the mesh", () => {
 
 describe("the objects of a cluster", () => {
   const core = "/api/v1/namespaces";
-  const objects = {
-    [`${core}/shop/services/a`]: { metadata: { name: "a", namespace: "shop" } },
-    [`${core}/shop/pods/p`]: { metadata: { name: "p", namespace: "shop" } },
-    [`${core}/istio-system/secrets/s`]: { metadata: { name: "s", namespace: "istio-system" } },
-  };
+  const objectOf = (name: string, namespace: string, more: object = {}) => ({ metadata: { name, namespace, ...more } });
+  const east = createMemoryApi({ [`${core}/shop/services/far`]: objectOf("far", "shop") });
+  /** A cluster that names another one in a Secret. */
+  const ownObjects = (kubeconfig: string) => ({
+    [`${core}/shop/services/a`]: objectOf("a", "shop"),
+    [`${core}/shop/pods/p`]: objectOf("p", "shop"),
+    [`${core}/istio-system/secrets/s`]: {
+      ...objectOf("s", "istio-system", { labels: { "istio/multiCluster": "true" } }),
+      data: { east: readFileSync(kubeconfig).toString("base64") },
+    },
+  });
   const cases = [
     { name: "are those that analyzers read", reads: ["Service"], is: ["Service shop/a"] },
+    { name: "may be Secrets", reads: ["Secret"], is: ["Secret istio-system/s"] },
     {
-      name: "have Secrets among them where clusters are compared",
+      name: "have Secrets and Services of other clusters among them where these are compared",
       reads: ["Service", "RemoteService"],
-      is: ["Secret istio-system/s", "Service shop/a"],
+      is: ["RemoteService shop/far@east", "Secret istio-system/s", "Service shop/a"],
     },
   ];
   for (const { name, reads, is } of cases)
     it(name, async () => {
-      await using server = await serveMemoryApi(createMemoryApi(objects));
-      const found = await view([], { kube: true, kubeconfig: server.kubeconfig }, reads);
+      await using other = await serveMemoryApi(east);
+      await using server = await serveMemoryApi(createMemoryApi(ownObjects(other.kubeconfig)));
+      const given = { kube: true, kubeconfig: server.kubeconfig, meshNamespace: "istio-system" };
+      const found = await view([], given, reads);
       assert.deepEqual([...named(found)].sort(), is);
       assert.equal(hasAssumed(found, "Service"), false, "a cluster has the gateway that it has");
-      const withFile = await view([written(service)], { kube: true, kubeconfig: server.kubeconfig }, reads);
+      const withFile = await view([written(service)], given, reads);
       assert.deepEqual([...named(withFile)].sort(), [...is, "Service default/a"].sort(), "files come over them");
     });
 });

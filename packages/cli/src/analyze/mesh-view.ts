@@ -148,7 +148,7 @@ function settingsOf(
 ): readonly ViewedObject[] {
   const ofMaps = objects.flatMap(({ object, origin }) => {
     const { value } = object.whole;
-    return isObject(value) && object.key.kind === "ConfigMap"
+    return isObject(value)
       ? meshDocuments(value, revision).map((settings): ViewedObject => {
           const data = settings.kind === "MeshConfig" ? "data.mesh" : "data.meshNetworks";
           const within = (field: string): string => (field.startsWith("spec.") ? data + field.slice(4) : data);

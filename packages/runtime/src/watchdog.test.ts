@@ -92,21 +92,22 @@ describe("watchdog", { concurrency: 2 }, () => {
     const file = JSON.stringify(new URL("./watchdog-thread.ts", import.meta.url).href);
     // The stack is taken once for the report, and once more before the end.
     const thread = `
-      const { workerData } = require("node:worker_threads");
-      const { Session } = require("node:inspector");
+      import { Session } from "node:inspector";
+      import { workerData } from "node:worker_threads";
       const { post } = Session.prototype;
       let stacks = 0;
       Session.prototype.post = function (method) {
         if (method === "Debugger.pause" && ++stacks === 2) Atomics.add(workerData.shared, 0, 1);
         post.call(this, method);
       };
-      import(${file}).then(({ WatchdogThread }) => new WatchdogThread(workerData).run());`;
+      const { WatchdogThread } = await import(${file});
+      new WatchdogThread(workerData).run();`;
     const code = `
       import { Worker } from "node:worker_threads";
       const shared = new Int32Array(new SharedArrayBuffer(12));
       const limits = { tickMs: 10, reportAfterMs: 300, endAfterMs: 300, stackWithinMs: 30_000, exitCode: 70 };
       const workerData = { service: "test", shared, ...limits };
-      new Worker(${JSON.stringify(thread)}, { eval: true, execArgv: [], workerData }).unref();
+      new Worker(${JSON.stringify(thread)}, { eval: true, workerData }).unref();
       while (Atomics.load(shared, 0) === 0);
       Atomics.store(shared, 2, 1);
       console.log(JSON.stringify({ msg: \`goes on after \${shared[1]} stall\` }));`;

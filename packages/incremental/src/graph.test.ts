@@ -48,6 +48,39 @@ describe("graph", () => {
     assert.equal(runs["twice"], 2);
   });
 
+  it("takes an input that equals what it was for no change, and keeps none that is removed", () => {
+    const graph = new Graph<Pod>();
+    const { runs, query } = counted();
+    const size = query("size", (c, key) => c.input<{ readonly size: number }>(key)?.size);
+    const equal = (a: { readonly size: number }, b: { readonly size: number }) => a.size === b.size;
+    const changes: boolean[] = [];
+    const set = (value: { readonly size: number } | undefined) => changes.push(graph.set("a", value, equal));
+    set({ size: 1 });
+    let stale = 0;
+    const observation = graph.observe(size, "a", pod("x"), () => stale++);
+    set({ size: 1 });
+    assert.deepEqual([observation.again(), stale, runs["size"]], [true, 0, 1]);
+    set({ size: 2 });
+    assert.deepEqual([observation.again(), observation.value, stale, runs["size"]], [true, 2, 1, 2]);
+    observation.release();
+    set(undefined);
+    set(undefined);
+    assert.deepEqual(changes, [true, false, true, true, false]);
+    assert.equal(graph.stats().inputs, 0);
+  });
+
+  it("keeps no result that is only asked for", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const inner = query("inner", (c, key) => c.input<number>(key));
+    const outer = query("outer", (c, key) => c.read(inner, key));
+    graph.set("a", 1);
+    assert.equal(graph.evaluate(outer, "a", pod("x")), 1);
+    assert.equal(graph.stats().results, 0);
+    assert.deepEqual(graph.inputsOf(outer, "a", pod("x")), ["a"]);
+    assert.deepEqual([graph.stats().inputs, graph.stats().results], [1, 0]);
+  });
+
   it("stops a change where a result stays equal", () => {
     const graph = new Graph<Pod>();
     const { runs, query } = counted();

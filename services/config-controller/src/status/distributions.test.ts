@@ -121,11 +121,12 @@ describe("how far an object has come", () => {
     try {
       distributions.note("r1", report());
       now = 1;
-      distributions.note("r2", report());
+      distributions.note("r2", report({ refusals: [refusal("of the second", 5)] }));
       now = distributionTtlMs + 1;
       const replicas = () => distributions.of(change).replicas;
       await until(() => replicas() < 2, { withinMs: 20_000, what: "the end of the first", everyMs: 10 });
-      assert.equal(replicas(), 1, "the other's report lives for another moment");
+      const left = distributions.refusals().map(({ proxy }) => proxy);
+      assert.deepEqual(left, ["of the second"], "its report lives for another moment");
     } finally {
       stop.abort();
       await watching;

@@ -1,8 +1,6 @@
 /** CDS of a router: the destinations of its routes. None is its own workload, and it keeps no caller's destination. */
 import { type Duration, typeUrl } from "@flotilla/proto";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
-import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { mergedGateways } from "../../snapshot/scope/gateways.ts";
 import { query } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
 import { blackHoleCluster } from "../envoy/clusters/cluster-parts.ts";
@@ -11,6 +9,8 @@ import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts
 import { Context } from "../patch/patch.ts";
 import { outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
+import { gatewayListenerNames, gatewayListenerPlan } from "../select/gateway-listeners/listener-plans.ts";
+import type { GatewayChain } from "../select/gateway-listeners/plan.ts";
 import {
   buildTunnelCluster,
   selectTunnelCluster,
@@ -19,8 +19,6 @@ import {
 } from "../select/hbone.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { clusterPatching } from "../select/patching.ts";
-import { routerListenerNames, routerListenerPlan } from "./listeners/listener-plans.ts";
-import type { RouterChain } from "./listeners/plan.ts";
 
 type ClusterInputs =
   | OutboundClusterInputs
@@ -35,7 +33,7 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
     ...view.read(datagramClusterNames),
     "BlackHoleCluster",
     ...view.read(tunnelClusterNames),
-    ...(view.read(passesCallersTls) ? view.read(passingClusterNames) : []),
+    ...view.read(passingClusterNames),
   ],
   select: (view, name) => {
     if (name === "BlackHoleCluster") return { kind: "black-hole", connectTimeout: view.mesh.connectTimeout };
@@ -51,21 +49,14 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
 
 /** Of the UDP ports that its listeners lead to, where no TCP port of the same number has the cluster already. */
 const datagramClusterNames = query<readonly string[]>("datagram-cluster-names", (view) => {
-  const targets = view.read(routerListenerNames).flatMap((name) => {
-    const plan = view.read(routerListenerPlan, name);
+  const targets = view.read(gatewayListenerNames).flatMap((name) => {
+    const plan = view.read(gatewayListenerPlan, name);
     return plan?.transport === "udp" ? plan.chains.flatMap(clustersOf) : [];
   });
   return [...new Set(targets)].filter((name) => clusterTarget(view, name)?.port.protocol === "UDP");
 });
 
-function clustersOf(chain: RouterChain): readonly string[] {
+function clustersOf(chain: GatewayChain): readonly string[] {
   if (chain.carries !== "tcp") return [];
   return typeof chain.clusters === "string" ? [chain.clusters] : chain.clusters.map(({ name }) => name);
 }
-
-/** True where the router is a gateway between networks. */
-const passesCallersTls = query<boolean>("passes-callers-tls", (view) =>
-  [...view.read(mergedGateways).listeners.values()].some(({ servers }) =>
-    servers.some(({ server }) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH),
-  ),
-);

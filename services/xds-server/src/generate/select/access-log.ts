@@ -14,13 +14,16 @@ import type { AccessLogs } from "../envoy/listeners/listener-traits.ts";
 import { providerLog } from "./log-provider.ts";
 
 export const accessLogs = query<AccessLogs, TelemetryScope>("access-logs", (view, scope) => {
-  const logs = effectiveLogs(view, view.read(effectiveAccessLogging, scope));
+  const stated = view.read(effectiveAccessLogging, scope);
+  const logs = effectiveLogs(view, stated);
   const logsOf = (condition: Filter) =>
     logs.map(({ log, filter }) => accessLog(log, filter === "" ? condition : both(condition, expression(filter))));
+  const connection = logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter)));
   return {
-    connection: logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter))),
+    connection,
     listener: view.mesh.disableEnvoyListenerLog ? [] : logsOf(noRoute),
     tunnelStart: logsOf(noConnection),
+    tunnelPassed: stated === undefined ? connection : logsOf(noConnection),
     tunnelEnd: logsOf(isError),
   };
 });

@@ -1,7 +1,9 @@
 /** Selects a proxy's outbound clusters: one a port of each service in scope, one more a subset. */
 import { clusterName, type Service, sniName } from "@flotilla/model";
+import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
-import { routedServices } from "../../snapshot/scope/routed-services.ts";
+import { mergedGateways } from "../../snapshot/scope/gateways.ts";
+import { destinationServices, routedServices } from "../../snapshot/scope/routed-services.ts";
 import { visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { waypointDestinations } from "../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -20,11 +22,21 @@ export const waypointOutboundNames = query<readonly string[]>("waypoint-outbound
   view.read(waypointDestinations).flatMap((service) => namesOfService(view, service, false)),
 );
 
-/** Those that a gateway between networks distinguishes by their server name, of the mesh's own services. */
-export const passingClusterNames = query<readonly string[]>("passing-cluster-names", (view) =>
-  visibleServices(view)
-    .filter(({ meshExternal }) => !meshExternal)
-    .flatMap((service) => namesOfService(view, service, true)),
+/** Of the services that an east-west gateway leads connections to outside of tunnels. */
+export const eastWestOutboundNames = query<readonly string[]>("east-west-outbound-names", (view) =>
+  destinationServices(view).flatMap((service) => namesOfService(view, service, false)),
+);
+
+/** Those that a gateway between networks distinguishes by their server name, of the mesh's own services; none for other gateways. */
+export const passingClusterNames = query<readonly string[]>("passing-cluster-names", (view) => {
+  const services = view.read(passesCallersTls) ? visibleServices(view) : [];
+  return services.filter(({ meshExternal }) => !meshExternal).flatMap((service) => namesOfService(view, service, true));
+});
+
+const passesCallersTls = query<boolean>("passes-callers-tls", (view) =>
+  [...view.read(mergedGateways).listeners.values()].some(({ servers }) =>
+    servers.some(({ server }) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH),
+  ),
 );
 
 function namesOfService(view: View, service: Service, passesTls: boolean): readonly string[] {

@@ -8,24 +8,27 @@ import { query } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
-import { waypointOutboundNames } from "../select/cluster-names.ts";
+import { eastWestOutboundNames, passingClusterNames, waypointOutboundNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
-import { buildTunnelCluster, selectTunnelCluster, type TunnelClusterInputs } from "../select/hbone.ts";
+import { buildTunnelCluster, remoteTunnels, selectTunnelCluster, type TunnelClusterInputs } from "../select/hbone.ts";
 import { loadAssignmentsOf } from "../select/load-assignments.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { vipClusterNames, vipTarget } from "./cluster-target.ts";
+import { ownTunnels } from "./own-tunnels.ts";
 
 type ClusterInputs = OutboundClusterInputs | TunnelClusterInputs;
 
 const tunnelNames = query<readonly string[]>("waypoint-tunnel-names", (view) => {
-  if (isEastWestGateway(view)) return ["main_internal", "encap", "forward_inner_connect", "BlackHoleCluster"];
-  const remote = hasRemoteTunnels(view) ? ["inner_connect_originate", "outer_connect_originate"] : [];
-  return ["main_internal", "encap", "connect_originate", ...remote];
+  if (isEastWestGateway(view))
+    return ["main_internal", "encap", "forward_inner_connect", ...view.read(ownTunnels), "BlackHoleCluster"];
+  return ["main_internal", "encap", "connect_originate", ...(hasRemoteTunnels(view) ? remoteTunnels : [])];
 });
 
-/** An east-west gateway calls no services of its own accord. */
+/** An east-west gateway calls no services of its own accord: it leads TLS of its listeners to them. */
 const otherNames = query<readonly string[]>("waypoint-other-names", (view) =>
-  isEastWestGateway(view) ? [] : view.read(waypointOutboundNames),
+  isEastWestGateway(view)
+    ? [...view.read(eastWestOutboundNames), ...view.read(passingClusterNames)]
+    : view.read(waypointOutboundNames),
 );
 
 export const waypointClusters = createGenerator<ClusterInputs, Cluster>({

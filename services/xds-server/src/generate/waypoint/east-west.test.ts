@@ -109,6 +109,100 @@ describe("an east-west gateway", () => {
   });
 });
 
+type Listener = Parameters<typeof aConfig>[3];
+
+/** TLS that its listeners pass on by the server name, outside of tunnels. */
+describe("TLS through an east-west gateway", () => {
+  const backend = aService("api", "shop", { ports: [aPort("tls", 443, "TLS"), aPort("http", 80, "HTTP")] });
+  const listenerOf = (more: Listener): Listener => ({
+    ...{ name: "tls", port: 8443, protocol: "TLS", tls: { mode: "Passthrough" }, hostname: "*.example" },
+    allowedRoutes: { namespaces: { from: "All" } },
+    ...more,
+  });
+  const hbone = { name: "mesh", port: 15008, protocol: "HBONE" };
+  const aGateway = (listener: Listener): Config =>
+    aConfig("KubernetesGateway", "istio-system", "ew", {
+      gatewayClassName: "istio-east-west",
+      listeners: [hbone, listener],
+    });
+  const route = aConfig("TLSRoute", "shop", "api", {
+    parentRefs: [{ name: "ew", namespace: "istio-system" }],
+    hostnames: ["api.example"],
+    rules: [{ backendRefs: [{ name: "api", port: 443 }] }],
+  });
+  const own = aService("ew", "istio-system", {
+    ports: [8443, 8080, 15008].map((number) => aPort(`p${number}`, number, "TCP")),
+  });
+
+  /** `captured`: a ztunnel ends tunnels for the backend. */
+  function meshWith(listener: Listener, captured = false, ...more: readonly Config[]): Core {
+    const core = aMesh({}, backend, own, aGateway(listener), route, ...more);
+    const put = (service: Service, address: string, takesHbone: boolean) => {
+      const key = { shard: "Kubernetes/Kubernetes", namespace: service.namespace, hostname: service.hostname };
+      const endpoints = service.ports.map(({ name: servicePortName, number: port }) =>
+        anEndpoint(address, { network: "net1", takesHbone, servicePortName, port }),
+      );
+      core.apply([{ type: "endpoints", op: "put", key, value: endpoints }]);
+    };
+    put(backend, "10.0.0.7", captured);
+    put(own, "10.0.0.9", false);
+    return core;
+  }
+
+  const listeners = (core: Core) => namesOf(core, gateway, typeUrl.listener).filter((name) => name.includes("_8"));
+  const opensTunnels = (core: Core) =>
+    [typeUrl.cluster, typeUrl.listener].map((type) => namesOf(core, gateway, type).includes("connect_originate"));
+  const target = `outbound|443||${backend.hostname}`;
+
+  it("has a listener for the names of routes, and the clusters of their destinations", () => {
+    const core = meshWith(listenerOf({}));
+    assert.deepEqual(listeners(core), ["0.0.0.0_8443"]);
+    const listener = resourceOf(core, gateway, typeUrl.listener, "0.0.0.0_8443");
+    assert.equal(listener?.["trafficDirection"], "INBOUND");
+    assert.match(JSON.stringify(listener), /"serverNames":\["api\.example"\].*"cluster":"outbound\|443\|\|api\.shop/);
+    assert.deepEqual(clusters(core), [target, `outbound|80||${backend.hostname}`]);
+    assert.deepEqual(opensTunnels(core), [false, false]);
+  });
+
+  it("leads it to workloads of the ambient mesh in tunnels of its own", () => {
+    const core = meshWith(listenerOf({}), true);
+    assert.deepEqual(opensTunnels(core), [true, true]);
+    const assignment = JSON.stringify(resourceOf(core, gateway, typeUrl.endpoint, target));
+    assert.match(assignment, /"serverListenerName":"connect_originate","endpointId":"10\.0\.0\.7:/);
+  });
+
+  it("knows the endpoints of headless services: callers mean the gateway by their destination", () => {
+    const core = meshWith(listenerOf({}));
+    assert.equal(resourceOf(core, gateway, typeUrl.cluster, target)?.["type"], "EDS");
+    apply(core, { ...backend, resolution: "passthrough" });
+    assert.equal(resourceOf(core, gateway, typeUrl.cluster, target)?.["type"], "EDS");
+  });
+
+  it("knows the mesh's services by the server names of proxies in other networks", () => {
+    const options = { "gateway.istio.io/listener-protocol": "auto-passthrough" };
+    const core = meshWith(listenerOf({ tls: { mode: "Passthrough", options }, hostname: "*.local" }));
+    const name = `outbound_.443_._.${backend.hostname}`;
+    const listener = resourceOf(core, gateway, typeUrl.listener, "0.0.0.0_8443");
+    assert.match(JSON.stringify(listener), new RegExp(`"serverNames":\\["${name}"\\]`));
+    assert.ok(namesOf(core, gateway, typeUrl.cluster).includes(name));
+  });
+
+  it("has no listener for HTTP, whichever API asks for it", () => {
+    assert.deepEqual(listeners(meshWith({ ...hbone, name: "web", port: 8080, protocol: "HTTP" })), []);
+    const selector = { "gateway.networking.k8s.io/gateway-name": "ew" };
+    const servers = [
+      { port: { number: 8080, name: "http", protocol: "HTTP" }, hosts: ["*"] },
+      {
+        port: { number: 8444, name: "https", protocol: "HTTPS" },
+        hosts: ["*"],
+        tls: { mode: "SIMPLE", credentialName: "web" },
+      },
+    ];
+    const written = aConfig("Gateway", "istio-system", "written", { selector, servers });
+    assert.deepEqual(listeners(meshWith(listenerOf({}), false, written)), ["0.0.0.0_8443"]);
+  });
+});
+
 interface OnMatch {
   readonly action?: { readonly name: string };
   readonly matcher?: Matcher;

@@ -1,4 +1,7 @@
-/** LDS of a waypoint: the end of tunnels, what is within them, and the beginnings of those that lead on. */
+/**
+ * LDS of a waypoint: the end of tunnels, what is within them, and the beginnings of those that lead on; of an east-west gateway the listeners
+ * for TLS that passes through, too.
+ */
 import { typeUrl } from "@flotilla/proto";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
@@ -6,26 +9,37 @@ import { hasRemoteTunnels } from "../../snapshot/scope/hbone.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { Context } from "../patch/patch.ts";
+import { buildGatewayListener, type GatewayListenerInputs } from "../select/gateway-listeners/build.ts";
+import { selectGatewayListener } from "../select/gateway-listeners/inputs.ts";
+import { gatewayListenerNames } from "../select/gateway-listeners/listener-plans.ts";
+import { remoteTunnels } from "../select/hbone.ts";
 import { buildTunnelListener, selectTunnelListener, type TunnelListenerInputs } from "../select/hbone-listeners.ts";
 import { listenerPatching } from "../select/patching.ts";
 import { buildMainInternal, type MainInternalInputs, selectMainInternal } from "./listeners/main-internal.ts";
+import { ownTunnels } from "./own-tunnels.ts";
 
-type ListenerInputs = TunnelListenerInputs | MainInternalInputs;
+type ListenerInputs = TunnelListenerInputs | MainInternalInputs | GatewayListenerInputs;
 
 export const waypointListeners = createGenerator<ListenerInputs, Listener>({
   typeUrl: typeUrl.listener,
   label: "waypoint ",
   schema: ListenerSchema,
   names: (view) => {
-    const remote = hasRemoteTunnels(view) ? ["inner_connect_originate", "outer_connect_originate"] : [];
-    const outgoing = isEastWestGateway(view) ? ["forward_inner_connect"] : ["connect_originate", ...remote];
-    return ["connect_terminate", "main_internal", ...outgoing];
+    const ends = ["connect_terminate", "main_internal"];
+    if (isEastWestGateway(view))
+      return [...ends, "forward_inner_connect", ...view.read(ownTunnels), ...view.read(gatewayListenerNames)];
+    return [...ends, "connect_originate", ...(hasRemoteTunnels(view) ? remoteTunnels : [])];
   },
   select,
-  build: (inputs) => (inputs.kind === "main-internal" ? buildMainInternal(inputs) : buildTunnelListener(inputs)),
+  build: (inputs) => {
+    if (inputs.kind === "main-internal") return buildMainInternal(inputs);
+    return inputs.kind === "gateway" ? buildGatewayListener(inputs) : buildTunnelListener(inputs);
+  },
   patching: listenerPatching("waypoint", () => Context.SIDECAR_INBOUND),
 });
 
 function select(view: View, name: string): ListenerInputs | undefined {
-  return name === "main_internal" ? selectMainInternal(view) : selectTunnelListener(view, name);
+  if (name === "main_internal") return selectMainInternal(view);
+  const tunnel = selectTunnelListener(view, name);
+  return tunnel ?? (isEastWestGateway(view) ? selectGatewayListener(view, name) : undefined);
 }

@@ -13,15 +13,30 @@ import { selectedGateways } from "./gateways.ts";
 import { visibleServices } from "./sidecar-scope.ts";
 
 export function routedServices(view: View): readonly Service[] {
-  const services = visibleServices(view);
-  if (!view.feature("filterGatewayClusterConfig")) return services;
-  const hosts = new Set([
-    ...view.read(selectedGateways).flatMap(({ name }) => view.read(gatewayDestinations, name)),
+  if (!view.feature("filterGatewayClusterConfig")) return visibleServices(view);
+  return servicesOf(view, [
+    ...destinationHosts(view),
     ...view.read(tokenRules, "").flatMap(({ rule }) => URL.parse(rule.jwksUri)?.hostname ?? []),
     ...view.read(providerServices),
     ...view.read(referencedServices),
   ]);
-  return services.filter(({ namespace, hostname }) => hosts.has(hostname) || hosts.has(`${namespace}/${hostname}`));
+}
+
+/** The destinations of the routes of its Gateways alone. */
+export function destinationServices(view: View): readonly Service[] {
+  return servicesOf(view, destinationHosts(view));
+}
+
+function destinationHosts(view: View): readonly string[] {
+  return view.read(selectedGateways).flatMap(({ name }) => view.read(gatewayDestinations, name));
+}
+
+/** `host` or `namespace/host`. */
+function servicesOf(view: View, names: readonly string[]): readonly Service[] {
+  const hosts = new Set(names);
+  return visibleServices(view).filter(
+    ({ namespace, hostname }) => hosts.has(hostname) || hosts.has(`${namespace}/${hostname}`),
+  );
 }
 
 const referenceAnnotation = "envoyfilter.istio.io/referenced-services";

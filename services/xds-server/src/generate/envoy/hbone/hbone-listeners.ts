@@ -122,7 +122,7 @@ export function connectOriginateListener(logs: AccessLogs, baggage: boolean): Li
   const tunneling = { hostname: "%DOWNSTREAM_LOCAL_ADDRESS%", ...(baggage && baggageOptions([])) };
   return tunnelListener({
     name: "connect_originate",
-    filters: [...(baggage ? [peerOfTunnel] : []), tunnelProxy("connect_originate", logs, tunneling)],
+    filters: [...(baggage ? [peerOfTunnel] : []), tunnelProxy("connect_originate", logs.tunnelStart, tunneling)],
     restoresDestination: true,
     logs,
   });
@@ -140,7 +140,7 @@ export interface InnerTunnelInputs {
 export function forwardInnerConnectListener(logs: AccessLogs): Listener {
   return tunnelListener({
     name: "forward_inner_connect",
-    filters: [tunnelProxy("forward_inner_connect", logs, undefined)],
+    filters: [tunnelProxy("forward_inner_connect", logs.tunnelPassed, undefined)],
     restoresDestination: true,
     logs,
   });
@@ -154,7 +154,7 @@ export function innerConnectOriginateListener({ logs, network, textFactory, bagg
     filters: [
       remoteEndpointState(textFactory),
       ...(baggage ? [peerOfTunnel] : []),
-      tunnelProxy("inner_connect_originate", logs, {
+      tunnelProxy("inner_connect_originate", logs.tunnelStart, {
         hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
         ...(baggage ? baggageOptions(headers) : { headersToAdd: headers }),
       }),
@@ -169,7 +169,7 @@ export function outerConnectOriginateListener(logs: AccessLogs, source: string):
   return tunnelListener({
     name: "outer_connect_originate",
     filters: [
-      tunnelProxy("outer_connect_originate", logs, {
+      tunnelProxy("outer_connect_originate", logs.tunnelStart, {
         hostname: `%FILTER_STATE(${remoteTargetKey}:PLAIN)%`,
         headersToAdd: [header(sourceHeader, source)],
       }),
@@ -197,10 +197,10 @@ function tunnelListener({ name, filters, restoresDestination, logs }: TunnelList
   });
 }
 
-function tunnelProxy(name: string, { tunnelStart }: AccessLogs, tunnelingConfig: Tunneling | undefined): Filter {
+function tunnelProxy(name: string, logs: readonly AccessLog[], tunnelingConfig: Tunneling | undefined): Filter {
   const message = create(TcpProxySchema, {
     statPrefix: name,
-    accessLog: [...tunnelStart],
+    accessLog: [...logs],
     clusterSpecifier: { case: "cluster", value: name },
     ...(tunnelingConfig && { tunnelingConfig }),
   });

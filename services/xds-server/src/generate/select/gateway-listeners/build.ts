@@ -1,7 +1,7 @@
-/** Builds a router's listener from its plan. */
+/** Builds a listener of Gateways from its plan. */
 import { create } from "@flotilla/proto";
 import { datagramAddress, pipeAddress, socketAddress } from "@flotilla/proto/addresses";
-import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import type { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
@@ -18,11 +18,13 @@ import type { SecretServer } from "../../envoy/tls/agent-secret.ts";
 import type { CompliancePolicy } from "../../envoy/tls/compliance.ts";
 import type { ServerFiles } from "../../envoy/tls/inbound-tls.ts";
 import { ownQuicTls, ownTls } from "../../envoy/tls/own-tls.ts";
-import type { AuthorizationFilters } from "../../select/authorization.ts";
-import type { RouterChain, RouterHttpChain, RouterListenerPlan, RouterTcpChain } from "./plan.ts";
+import type { AuthorizationFilters } from "../authorization.ts";
+import type { GatewayChain, GatewayHttpChain, GatewayListenerPlan, GatewayTcpChain } from "./plan.ts";
 
-export interface RouterListenerInputs {
-  readonly plan: RouterListenerPlan;
+export interface GatewayListenerInputs {
+  readonly kind: "gateway";
+  readonly plan: GatewayListenerPlan;
+  readonly trafficDirection: TrafficDirection;
   readonly traits: ListenerTraits;
   readonly edge: EdgeTraits;
   readonly takesProxyProtocol: boolean;
@@ -39,13 +41,13 @@ export interface RouterListenerInputs {
   readonly picksEndpoints: boolean;
 }
 
-export function buildRouterListener(inputs: RouterListenerInputs): Listener {
-  const { plan, traits } = inputs;
+export function buildGatewayListener(inputs: GatewayListenerInputs): Listener {
+  const { plan, trafficDirection, traits } = inputs;
   if (plan.transport === "udp") return datagramListener(inputs);
   const { name, transport, chains } = plan;
   return create(ListenerSchema, {
     name,
-    trafficDirection: TrafficDirection.OUTBOUND,
+    trafficDirection,
     ...addresses(plan),
     accessLog: [...traits.accessLogs.outbound.listener],
     filterChains: chains.map((chain) => filterChain(inputs, chain)),
@@ -57,11 +59,11 @@ export function buildRouterListener(inputs: RouterListenerInputs): Listener {
 }
 
 /** UDP has no connections that filter chains could be chosen for. */
-function datagramListener({ plan, traits }: RouterListenerInputs): Listener {
+function datagramListener({ plan, trafficDirection, traits }: GatewayListenerInputs): Listener {
   const accessLog = traits.accessLogs.outbound.connection;
   return create(ListenerSchema, {
     name: plan.name,
-    trafficDirection: TrafficDirection.OUTBOUND,
+    trafficDirection,
     ...addresses(plan),
     listenerFilters: plan.chains.flatMap((chain) =>
       chain.carries === "tcp" ? [datagramProxy({ ...chain, accessLog })] : [],
@@ -70,7 +72,7 @@ function datagramListener({ plan, traits }: RouterListenerInputs): Listener {
   });
 }
 
-function addresses({ transport, bind, port, extraAddresses }: RouterListenerPlan) {
+function addresses({ transport, bind, port, extraAddresses }: GatewayListenerPlan) {
   if (bind.startsWith("/")) return { address: pipeAddress(bind) };
   const addressOf = transport === "tcp" ? socketAddress : datagramAddress;
   return {
@@ -80,12 +82,12 @@ function addresses({ transport, bind, port, extraAddresses }: RouterListenerPlan
 }
 
 /** The header of PROXY protocol comes before the first bytes of TLS. */
-function listenerFilters({ plan, takesProxyProtocol }: RouterListenerInputs) {
+function listenerFilters({ plan, takesProxyProtocol }: GatewayListenerInputs) {
   const looksAtTls = plan.chains.some(({ tls, serverNames }) => tls !== undefined || serverNames.length > 0);
   return [...(takesProxyProtocol ? [proxyProtocol] : []), ...(looksAtTls ? [tlsInspector()] : [])];
 }
 
-function filterChain(inputs: RouterListenerInputs, chain: RouterChain): FilterChain {
+function filterChain(inputs: GatewayListenerInputs, chain: GatewayChain): FilterChain {
   const { serverNames, tls } = chain;
   return create(FilterChainSchema, {
     ...(serverNames.length > 0 && { filterChainMatch: { serverNames: [...serverNames], ...meshProtocols(chain) } }),
@@ -98,14 +100,14 @@ function filterChain(inputs: RouterListenerInputs, chain: RouterChain): FilterCh
 /** Protocols that sidecars offer when they open mutual TLS. */
 const offeredInMesh = ["istio", "istio-peer-exchange", "istio-http/1.0", "istio-http/1.1", "istio-h2"];
 
-function meshProtocols(chain: RouterChain) {
+function meshProtocols(chain: GatewayChain) {
   return chain.carries === "tcp" && chain.isOfMesh ? { applicationProtocols: offeredInMesh } : {};
 }
 
 function transportSocket(
-  { plan, traits, tlsDefaults: defaults, compliance, files, onDemand, secretServer }: RouterListenerInputs,
-  carries: RouterChain["carries"],
-  settings: NonNullable<RouterChain["tls"]>,
+  { plan, traits, tlsDefaults: defaults, compliance, files, onDemand, secretServer }: GatewayListenerInputs,
+  carries: GatewayChain["carries"],
+  settings: NonNullable<GatewayChain["tls"]>,
 ) {
   const exchangesMetadata = carries === "tcp" && traits.exchangesMetadata;
   const inputs = { settings, defaults, compliance, files, onDemand, secretServer, exchangesMetadata };
@@ -114,8 +116,8 @@ function transportSocket(
 
 /** QUIC has no network filters before the connection manager. */
 function httpFilters(
-  { plan, traits, edge, authorization, scopedRoute, picksEndpoints }: RouterListenerInputs,
-  chain: RouterHttpChain,
+  { plan, traits, edge, authorization, scopedRoute, picksEndpoints }: GatewayListenerInputs,
+  chain: GatewayHttpChain,
 ): FilterChain["filters"] {
   const isHttp3 = plan.transport === "quic";
   // differs: in istiod only the first of several HTTPS servers on a port has them.
@@ -137,8 +139,8 @@ function httpFilters(
 }
 
 function tcpFilters(
-  { plan, traits, authorization }: RouterListenerInputs,
-  chain: RouterTcpChain,
+  { plan, traits, authorization }: GatewayListenerInputs,
+  chain: GatewayTcpChain,
 ): FilterChain["filters"] {
   const { statPrefix, clusters, protocol, policy, tls, isOfMesh } = chain;
   const exchanges = tls?.mode === TlsMode.ISTIO_MUTUAL && traits.networkMetadata;

@@ -1,4 +1,7 @@
-/** Plans a router's listeners, and the filter chains of each. */
+/**
+ * Plans the listeners that Gateways have servers on, and the filter chains of each. East-west gateways have connections only: HTTP is for
+ * routers, and for what waypoints end.
+ */
 import {
   type GatewayListener,
   type GatewayServer,
@@ -8,25 +11,25 @@ import {
 } from "../../../snapshot/scope/gateway-merge.ts";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { query, type View } from "../../../snapshot/view.ts";
-import { listenerTraits } from "../../select/listener-traits.ts";
-import { protocolOf, type RouterChain, type RouterHttpChain, type RouterListenerPlan, serverNames } from "./plan.ts";
+import { listenerTraits } from "../listener-traits.ts";
+import { type GatewayChain, type GatewayHttpChain, type GatewayListenerPlan, protocolOf, serverNames } from "./plan.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
 /** Stands for a chain without server names, which matches all; no host has this name. */
 const anyName = "";
 
 /** By name; those without any filter chain are left out. */
-export const routerListenerNames = query<readonly string[]>("router-listener-names", (view) =>
-  [...view.read(listenersByName).keys()].filter((name) => view.read(routerListenerPlan, name) !== undefined),
+export const gatewayListenerNames = query<readonly string[]>("gateway-listener-names", (view) =>
+  [...view.read(listenersByName).keys()].filter((name) => view.read(gatewayListenerPlan, name) !== undefined),
 );
 
 interface NamedListener {
   readonly bind: string;
-  readonly transport: RouterListenerPlan["transport"];
+  readonly transport: GatewayListenerPlan["transport"];
   readonly listener: GatewayListener;
 }
 
-const listenersByName = query<ReadonlyMap<string, NamedListener>>("router-listeners", (view) => {
+const listenersByName = query<ReadonlyMap<string, NamedListener>>("gateway-listeners", (view) => {
   const named = new Map<string, NamedListener>();
   const isUnprivileged = view.proxy.metadataText("UNPRIVILEGED_POD") === "true";
   const { wildcardAddress } = view.read(listenerTraits);
@@ -36,13 +39,14 @@ const listenersByName = query<ReadonlyMap<string, NamedListener>>("router-listen
     if (isUnprivileged && listener.port < 1024) continue;
     const { transport, port } = listener;
     named.set(`${transport === "udp" ? "udp_" : ""}${bind}_${port}`, { bind, transport, listener });
-    if (listener.http3Servers.length > 0) named.set(`udp_${bind}_${port}`, { bind, transport: "quic", listener });
+    if (listener.http3Servers.length > 0 && servesHttp(view))
+      named.set(`udp_${bind}_${port}`, { bind, transport: "quic", listener });
   }
   return named;
 });
 
-export const routerListenerPlan = query<RouterListenerPlan | undefined, string>(
-  "router-listener-plan",
+export const gatewayListenerPlan = query<GatewayListenerPlan | undefined, string>(
+  "gateway-listener-plan",
   (view, name) => {
     const found = view.read(listenersByName).get(name);
     if (found === undefined) return undefined;
@@ -56,20 +60,26 @@ export const routerListenerPlan = query<RouterListenerPlan | undefined, string>(
 );
 
 /** Plain HTTP servers share a chain; each other server has its own. */
-function chainsOf(view: View, { groups, port }: GatewayListener): readonly RouterChain[] {
-  return groups.flatMap((servers): readonly RouterChain[] => {
+function chainsOf(view: View, { groups, port }: GatewayListener): readonly GatewayChain[] {
+  return groups.flatMap((servers): readonly GatewayChain[] => {
     const [first] = servers;
     if (first !== undefined && hasPlainHttp(first.server)) {
+      if (!servesHttp(view)) return [];
       const routeName = routeConfigurationName(first, port);
       return [{ carries: "http", serverNames: [], tls: undefined, routeName, protocol: protocolOf(first) }];
     }
-    return servers.flatMap<RouterChain>((server) =>
-      isHttpServer(server.server) ? [httpsChain(server)] : tcpChains(view, server),
-    );
+    return servers.flatMap<GatewayChain>((server) => {
+      if (!isHttpServer(server.server)) return tcpChains(view, server);
+      return servesHttp(view) ? [httpsChain(server)] : [];
+    });
   });
 }
 
-function httpsChain(server: GatewayServer): RouterHttpChain {
+function servesHttp(view: View): boolean {
+  return view.proxy.type === "router";
+}
+
+function httpsChain(server: GatewayServer): GatewayHttpChain {
   return {
     carries: "http",
     serverNames: serverNames(server),
@@ -80,7 +90,7 @@ function httpsChain(server: GatewayServer): RouterHttpChain {
 }
 
 /** Envoy refuses the listener where two chains have a server name in common; a name stays with the first. */
-function distinct(chains: readonly RouterChain[]): readonly RouterChain[] {
+function distinct(chains: readonly GatewayChain[]): readonly GatewayChain[] {
   const seen = new Set<string>();
   return chains.flatMap((chain) => {
     const asked = chain.serverNames.length === 0 ? [anyName] : chain.serverNames;

@@ -15,11 +15,11 @@ import {
 import { visibleServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations, virtualService } from "../../../snapshot/scope/virtual-service.ts";
 import type { View } from "../../../snapshot/view.ts";
-import { tcpPolicy } from "../../select/tcp-policy.ts";
-import { outboundStatName, tcpRoute } from "../../select/tcp-route.ts";
-import { protocolOf, type RouterTcpChain, serverNames } from "./plan.ts";
+import { tcpPolicy } from "../tcp-policy.ts";
+import { outboundStatName, tcpRoute } from "../tcp-route.ts";
+import { type GatewayTcpChain, protocolOf, serverNames } from "./plan.ts";
 
-export function tcpChains(view: View, server: GatewayServer): readonly RouterTcpChain[] {
+export function tcpChains(view: View, server: GatewayServer): readonly GatewayTcpChain[] {
   const { tls } = server.server;
   if (tls?.mode === TlsMode.AUTO_PASSTHROUGH) return meshChains(view, server);
   return passesTlsThrough(tls) ? tlsRouteChains(view, server) : tcpRouteChain(view, server);
@@ -29,7 +29,7 @@ export function tcpChains(view: View, server: GatewayServer): readonly RouterTcp
  * The first TCP route for the server's port. A TLSRoute of the Gateway API counts too: behind a server that ends the TLS itself it leads
  * to TCP.
  */
-function tcpRouteChain(view: View, gatewayServer: GatewayServer): readonly RouterTcpChain[] {
+function tcpRouteChain(view: View, gatewayServer: GatewayServer): readonly GatewayTcpChain[] {
   const { gateway, server } = gatewayServer;
   const number = server.port?.number ?? 0;
   const isOwn = (match: Layer4Match): boolean => isFor(match, number, gateway);
@@ -54,7 +54,7 @@ function tcpRouteChain(view: View, gatewayServer: GatewayServer): readonly Route
 }
 
 /** A chain for each match of a TLS route; a name that is routed already stays where it is. */
-function tlsRouteChains(view: View, gatewayServer: GatewayServer): readonly RouterTcpChain[] {
+function tlsRouteChains(view: View, gatewayServer: GatewayServer): readonly GatewayTcpChain[] {
   const { gateway, server } = gatewayServer;
   const number = server.port?.number ?? 0;
   const taken = new Set<string>();
@@ -64,7 +64,7 @@ function tlsRouteChains(view: View, gatewayServer: GatewayServer): readonly Rout
         .filter((one) => isFor(one, number, gateway))
         .filter(({ sniHosts }) => takeAll(taken, sniHosts))
         .map(
-          ({ sniHosts }): RouterTcpChain => ({
+          ({ sniHosts }): GatewayTcpChain => ({
             carries: "tcp",
             serverNames: sniHosts.includes("*") ? [] : sniHosts.toSorted(),
             tls: undefined,
@@ -109,7 +109,7 @@ function boundVirtualServices(view: View, { gateway, hosts }: GatewayServer): re
 }
 
 /** A chain for each service of the mesh by the server name that proxies of other networks ask for. */
-function meshChains(view: View, gatewayServer: GatewayServer): readonly RouterTcpChain[] {
+function meshChains(view: View, gatewayServer: GatewayServer): readonly GatewayTcpChain[] {
   const hosts = serverNames(gatewayServer);
   const services = visibleServices(view).filter(
     ({ hostname, meshExternal }) =>
@@ -120,7 +120,7 @@ function meshChains(view: View, gatewayServer: GatewayServer): readonly RouterTc
     return service.ports
       .filter(({ protocol }) => protocol !== "UDP")
       .flatMap(({ number, protocol }) =>
-        subsets.map((subset): RouterTcpChain => {
+        subsets.map((subset): GatewayTcpChain => {
           const cluster = sniName("outbound", number, subset, service.hostname);
           const destination = { host: service.hostname, subset };
           return {

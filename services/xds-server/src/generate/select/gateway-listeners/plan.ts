@@ -3,9 +3,9 @@ import { type Protocol, parseProtocol } from "@flotilla/model";
 import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { type GatewayServer, plainHost } from "../../../snapshot/scope/gateway-merge.ts";
 import type { WeightedCluster } from "../../envoy/filters/network-filters.ts";
-import type { TcpPolicy } from "../../select/tcp-policy.ts";
+import type { TcpPolicy } from "../tcp-policy.ts";
 
-export interface RouterListenerPlan {
+export interface GatewayListenerPlan {
   readonly name: string;
   /** `quic`: HTTP/3. `udp`: datagrams, which go where the only chain's connections would. */
   readonly transport: "tcp" | "quic" | "udp";
@@ -14,10 +14,10 @@ export interface RouterListenerPlan {
   /** More addresses of the workload, where its Gateway names none. */
   readonly extraAddresses: readonly string[];
   readonly port: number;
-  readonly chains: readonly RouterChain[];
+  readonly chains: readonly GatewayChain[];
 }
 
-export type RouterChain = RouterHttpChain | RouterTcpChain;
+export type GatewayChain = GatewayHttpChain | GatewayTcpChain;
 
 interface ChainMatch {
   /** Empty: any. */
@@ -26,13 +26,13 @@ interface ChainMatch {
   readonly tls: ServerTLSSettings | undefined;
 }
 
-export interface RouterHttpChain extends ChainMatch {
+export interface GatewayHttpChain extends ChainMatch {
   readonly carries: "http";
   readonly routeName: string;
   readonly protocol: Protocol;
 }
 
-export interface RouterTcpChain extends ChainMatch {
+export interface GatewayTcpChain extends ChainMatch {
   readonly carries: "tcp";
   readonly statPrefix: string;
   readonly clusters: string | readonly WeightedCluster[];

@@ -8,5 +8,12 @@ export {
   routeNames,
   secretNames,
 } from "./followed-names.ts";
-export { type ProxyKind, ProxySession, type ProxySessionOptions, type ReceivedUpdate } from "./proxy-session.ts";
+export {
+  type ProxyKind,
+  ProxySession,
+  type ProxySessionOptions,
+  type ReceivedUpdate,
+  shortTypes,
+  usualForm,
+} from "./proxy-session.ts";
 export type { ClientResponse, NameReader, ReceivedResource } from "./response.ts";

@@ -239,4 +239,17 @@ describe("a proxy's session", () => {
     await settle(session);
     assert.deepEqual(server.asked, ["Address", "Authorization"]);
   });
+
+  it("is settled once everything is answered that it needs to be ready, if only with nothing", async () => {
+    const server = new ScriptedServer({ ...table(), [typeUrl.listener]: [] });
+    await using session = aSession(server);
+    assert.deepEqual(await session.settle({ answerMs: 2_000, quietMs: 50 }), []);
+    assert.deepEqual(held(session), { cds: ["a", "b"], lds: [], eds: ["a"] });
+  });
+
+  it("names the types that nothing answers in time", async () => {
+    const server = new ScriptedServer(table());
+    await using session = aSession(server, "ztunnel");
+    assert.deepEqual(await session.settle({ answerMs: 50, quietMs: 10 }), ["wds", "wads"]);
+  });
 });

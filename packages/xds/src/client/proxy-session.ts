@@ -28,20 +28,22 @@ export interface ProxySessionOptions {
   readonly targets?: readonly string[];
 }
 
-/** Short names of the types, with what is subscribed to. */
+/** Types of a proxy by their short names. */
+export const shortTypes: Readonly<Record<string, string>> = {
+  cds: typeUrl.cluster,
+  eds: typeUrl.endpoint,
+  lds: typeUrl.listener,
+  rds: typeUrl.route,
+  srds: typeUrl.scopedRoute,
+  nds: typeUrl.nameTable,
+  ecds: typeUrl.extensionConfig,
+  sds: typeUrl.secret,
+  wads: typeUrl.authorization,
+  wds: typeUrl.address,
+};
+
 const shortNames: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    [typeUrl.cluster]: "cds",
-    [typeUrl.endpoint]: "eds",
-    [typeUrl.listener]: "lds",
-    [typeUrl.route]: "rds",
-    [typeUrl.scopedRoute]: "srds",
-    [typeUrl.nameTable]: "nds",
-    [typeUrl.extensionConfig]: "ecds",
-    [typeUrl.secret]: "sds",
-    [typeUrl.address]: "wds",
-    [typeUrl.authorization]: "wads",
-  }),
+  Object.entries(shortTypes).map(([short, type]) => [type, short]),
 );
 
 const wildcards: Readonly<Record<ProxyKind, readonly string[]>> = {
@@ -50,7 +52,23 @@ const wildcards: Readonly<Record<ProxyKind, readonly string[]>> = {
   ztunnel: [typeUrl.address, typeUrl.authorization],
 };
 
+/** Types that a proxy waits for before it is ready: each is answered, if only with nothing. */
+const awaited: Readonly<Record<ProxyKind, readonly string[]>> = {
+  envoy: [typeUrl.cluster, typeUrl.listener],
+  grpc: [typeUrl.listener],
+  ztunnel: [typeUrl.address, typeUrl.authorization],
+};
+
+/** The form in which a proxy asks an istiod by default; a ztunnel has no other. */
+export const usualForm: Readonly<Record<ProxyKind, Form>> = { envoy: "sotw", grpc: "sotw", ztunnel: "delta" };
+
 const reconnectAfterMs = 200;
+
+export interface SettleLimits {
+  readonly answerMs: number;
+  /** A control plane that sent nothing for this long has sent everything. */
+  readonly quietMs: number;
+}
 
 export class ProxySession implements AsyncDisposable {
   readonly #client: XdsClient;
@@ -120,6 +138,22 @@ export class ProxySession implements AsyncDisposable {
       }, withinMs);
       this.#waiting.push(arrived);
     });
+  }
+
+  /**
+   * Waits until everything that makes the proxy ready is answered and nothing more arrives for `quietMs`.
+   * @returns the short types that are not answered within `answerMs`
+   */
+  async settle({ answerMs, quietMs }: SettleLimits): Promise<readonly string[]> {
+    const deadline = performance.now() + answerMs;
+    const missing = () => awaited[this.#kind].filter((type) => !this.#held.has(type));
+    while (missing().length > 0) {
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) return missing().map((type) => shortNames.get(type) ?? type);
+      await this.nextUpdate(leftMs);
+    }
+    while (await this.nextUpdate(quietMs));
+    return [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,13 +1,9 @@
 /** Records the resources that a control plane sends to a scenario's proxies, stage by stage. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
-import type { Form } from "@flotilla/xds";
-import { shortTypes } from "../scenarios/form/expectations.ts";
-import type { Capture, Expected, Scenario, ScenarioProxy } from "../scenarios/scenario.ts";
+import { shortTypes, usualForm } from "@flotilla/xds/client";
+import type { Capture, Expected, Scenario } from "../scenarios/scenario.ts";
 import type { OpenPlane, Plane } from "./plane.ts";
-import { openStreams, type Stream } from "./run-wire.ts";
-
-/** State of the world for Envoy and gRPC, delta for ztunnel, which speaks nothing else. */
-const formOf = ({ type }: ScenarioProxy): Form => (type === "ztunnel" ? "delta" : "sotw");
+import { kindOf, openStreams, type Stream } from "./run-wire.ts";
 
 /** An istiod may read its sources late: an answer counts when this long nothing arrived and fresh streams get the same. */
 const usualQuietMs = 700;
@@ -59,7 +55,7 @@ async function captureAll(plane: Plane, scenario: Scenario, quietMs: number): Pr
   const streams = (
     await Promise.all(
       (["sotw", "delta"] as const).map((form) =>
-        openStreams(one, scenario, { forms: [form], wants: (proxy) => formOf(proxy) === form }),
+        openStreams(one, scenario, { forms: [form], wants: (proxy) => usualForm[kindOf(proxy)] === form }),
       ),
     )
   ).flat();
@@ -73,8 +69,8 @@ async function captureAll(plane: Plane, scenario: Scenario, quietMs: number): Pr
 }
 
 async function captureOne({ name, session }: Stream, quietMs: number): Promise<Capture> {
-  if (!(await session.nextUpdate(firstAnswerMs))) throw session.lastError ?? new Error(`${name}: no answer`);
-  while (await session.nextUpdate(quietMs));
+  const missing = await session.settle({ answerMs: firstAnswerMs, quietMs });
+  if (missing.length > 0) throw session.lastError ?? new Error(`${name}: no answer for ${missing.join(", ")}`);
   return new Map(
     Object.keys(shortTypes).flatMap((type) => {
       const resources = session.capture().get(type);

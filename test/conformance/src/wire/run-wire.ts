@@ -2,7 +2,7 @@
 import { create, type JsonObject } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { Form } from "@flotilla/xds";
-import { endpointNames, ProxySession, type ReceivedUpdate, routeNames } from "@flotilla/xds/client";
+import { endpointNames, type ProxyKind, ProxySession, type ReceivedUpdate, routeNames } from "@flotilla/xds/client";
 import type { Rules } from "@flotilla/xds/compare";
 import { compareCapture, type ResourceResult, type ScenarioResult } from "../scenarios/run.ts";
 import type { Capture, Resources, Scenario, ScenarioProxy, Stage } from "../scenarios/scenario.ts";
@@ -69,14 +69,13 @@ export async function openStreams(
 ): Promise<readonly Stream[]> {
   const streams: Stream[] = [];
   for (const proxy of proxies.filter(wants)) {
-    const kind = proxy.type === "grpc" || proxy.type === "ztunnel" ? proxy.type : "envoy";
     for (const [port, { connect, sendsSecrets }] of Object.entries(plane.ports)) {
       for (const form of forms) {
         const transport = await connect(proxy);
         const session = new ProxySession({
           transport,
           form,
-          kind,
+          kind: kindOf(proxy),
           node: nodeOf(proxy),
           targets: proxy.grpcTargets ?? [],
         });
@@ -85,6 +84,10 @@ export async function openStreams(
     }
   }
   return streams;
+}
+
+export function kindOf({ type }: ScenarioProxy): ProxyKind {
+  return type === "grpc" || type === "ztunnel" ? type : "envoy";
 }
 
 function nodeOf({ id, cluster, metadata, locality = "" }: ScenarioProxy) {

@@ -2,26 +2,14 @@
  * Expected resources of proxies, as blocks: the proxies that receive a resource, its name, the resource. A step holds only what differs
  * from the stage before it: changed and new resources, null for removed ones.
  */
-import { type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
+import type { JsonObject, JsonValue } from "@flotilla/proto";
+import { shortTypes } from "@flotilla/xds/client";
 import type { Capture, Expected, Resources } from "../scenario.ts";
 
 /** By receivers (`web, batch`) and name of a resource; null for a type that is not answered any more. */
 export type Block = Readonly<Record<string, JsonValue>> | null;
 /** By short type and receivers. */
 export type Blocks = ReadonlyMap<string, ReadonlyMap<string, Block>>;
-
-/** Short names of types, as files are called, with the `@type` of their resources. */
-export const shortTypes: Readonly<Record<string, string>> = {
-  cds: typeUrl.cluster,
-  eds: typeUrl.endpoint,
-  lds: typeUrl.listener,
-  rds: typeUrl.route,
-  nds: typeUrl.nameTable,
-  ecds: typeUrl.extensionConfig,
-  sds: typeUrl.secret,
-  wads: "type.googleapis.com/istio.security.Authorization",
-  wds: "type.googleapis.com/istio.workload.Address",
-};
 
 const between = ", ";
 const noCapture: Capture = new Map();

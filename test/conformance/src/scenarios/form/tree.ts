@@ -5,9 +5,10 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonValue } from "@flotilla/proto";
+import { shortTypes } from "@flotilla/xds/client";
 import type { Expected, Scenario } from "../scenario.ts";
 import { readDocuments, writeDocument } from "./documents.ts";
-import { applyBlocks, type Block, type Blocks, blocksBetween, shortTypes } from "./expectations.ts";
+import { applyBlocks, type Block, type Blocks, blocksBetween } from "./expectations.ts";
 import { type Folded, type FoldedPlaces, foldPlaces, type Place, type SharedParts, unfolder } from "./shared-parts.ts";
 
 const sharedFolder = "shared";

@@ -21,6 +21,7 @@ export { addressBytes, serviceAddress, workloadAddress, workloadMessage } from "
 export { gatewayWorkload, type HboneGateway, hboneGatewayOf, remoteHboneGateways } from "./network-gateway.ts";
 export {
   convertPeerAuthentication,
+  peerAuthenticationOfPolicy,
   peerPolicyNames,
   strictPolicy,
   strictPolicyName,

@@ -7,7 +7,7 @@ import {
   type PeerAuthentication,
   PeerAuthenticationSchema,
 } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
-import { convertPeerAuthentication, peerPolicyNames } from "./peer-authentication.ts";
+import { convertPeerAuthentication, peerAuthenticationOfPolicy, peerPolicyNames } from "./peer-authentication.ts";
 
 function aPeer(mode: string, ports: Readonly<Record<number, string>> = {}): Config<PeerAuthentication> {
   const portLevelMtls = Object.fromEntries(Object.entries(ports).map(([port, own]) => [port, { mode: own }]));
@@ -70,3 +70,9 @@ for (const { name, peer, inherited, groups, names } of cases)
     assert.deepEqual(json?.["groups"], groups);
     assert.deepEqual(peerPolicyNames(peer, inherited, "istio-system"), names);
   });
+
+test("a converted policy is named after its object, and others are not", () => {
+  const name = convertPeerAuthentication(aPeer("STRICT", { 80: "PERMISSIVE" }), "PERMISSIVE")?.name ?? "";
+  assert.equal(peerAuthenticationOfPolicy(name), "p");
+  assert.equal(peerAuthenticationOfPolicy("p"), undefined);
+});

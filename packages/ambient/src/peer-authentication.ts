@@ -23,8 +23,15 @@ export function strictPolicy(rootNamespace: string): AuthorizationInit {
   };
 }
 
+const convertedPrefix = "converted_peer_authentication_";
+
 function convertedName(name: string): string {
-  return `converted_peer_authentication_${name}`;
+  return `${convertedPrefix}${name}`;
+}
+
+/** The PeerAuthentication that a policy of this name is converted from; undefined for the names of other policies. */
+export function peerAuthenticationOfPolicy(name: string): string | undefined {
+  return name.startsWith(convertedPrefix) ? name.slice(convertedPrefix.length) : undefined;
 }
 
 type PortModes = ReadonlyMap<number, Mode>;

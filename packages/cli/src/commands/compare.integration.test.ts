@@ -1,17 +1,14 @@
 /** `flotilla compare` against a control plane that runs: equal meshes are identical, each planted difference is found. */
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
-import { freePorts } from "@flotilla/servers";
 import { recordRun } from "../recorded-run.fixture.ts";
-import { allReady } from "../supervise/all-ready.ts";
-import { type ControlPlane, startControlPlane } from "../supervise/control-plane.ts";
+import type { ControlPlane } from "../supervise/control-plane.ts";
+import { addressOf, changedInput, proxiesIn, scenarios, startPlane } from "./compare-plane.fixture.ts";
 
-const here = dirname(fileURLToPath(import.meta.url));
-const scenario = join(here, "../../../../test/conformance/scenarios/virtualservice/rollout/input");
+const rollout = join(scenarios, "virtualservice/rollout/input");
 const gateway = `apiVersion: networking.istio.io/v1
 kind: Gateway
 metadata: {name: edge, namespace: shop}
@@ -37,41 +34,27 @@ const metadata = {
 describe("flotilla compare", () => {
   const root = mkdtempSync(join(tmpdir(), "compare-"));
   const input = join(root, "input");
-  const [nodes, types] = [join(root, "adsz.json"), join(root, "syncz.json")];
   let plane: ControlPlane;
   let address: string;
+  let listed: readonly string[];
 
   before(async () => {
-    cpSync(scenario, input, { recursive: true });
+    cpSync(rollout, input, { recursive: true });
     writeFileSync(join(input, "gateway.yaml"), gateway);
-    const settings = { ...process.env, LOG_LEVEL: "error" } as Readonly<Record<string, string>>;
-    plane = await startControlPlane({
-      options: {
-        ...{ embedded: true, config: input, mesh: undefined, networks: undefined, settings },
-        firstPort: await freePorts(12),
-        workDir: join(root, "work"),
-      },
-      logs: "files",
-      onProgress: () => undefined,
-    });
-    await allReady(plane, 90_000, () => undefined, new AbortController().signal);
-    address = `127.0.0.1:${plane.layout.ports.xds}`;
-    const clients = ["web.shop", "gateway.shop", "way.shop"].map((name) => ({ connectionId: `${name}-1`, metadata }));
-    writeFileSync(nodes, JSON.stringify({ totalClients: 3, clients }));
-    const status = [
-      { proxy: "web.shop", proxy_type: "sidecar" },
-      { proxy: "gateway.shop", proxy_type: "router" },
-      { proxy: "way.shop", proxy_type: "waypoint" },
-    ];
-    writeFileSync(types, JSON.stringify(status));
+    plane = await startPlane(root);
+    address = addressOf(plane);
+    listed = proxiesIn(root, [
+      { name: "web.shop", type: "sidecar", metadata },
+      { name: "gateway.shop", type: "router", metadata },
+      { name: "agent.shop", type: "agentgateway", metadata },
+    ]);
   });
   after(async () => {
     await plane?.[Symbol.asyncDispose]();
     rmSync(root, { recursive: true, force: true });
   });
 
-  const compare = (...args: readonly string[]) =>
-    recordRun(["compare", "--istiod", address, "--proxies", nodes, "--proxies", types, ...args]);
+  const compare = (...args: readonly string[]) => recordRun(["compare", "--istiod", address, ...listed, ...args]);
 
   it("finds nothing where both hold the same, from files and over the wire", async () => {
     for (const side of [
@@ -80,7 +63,7 @@ describe("flotilla compare", () => {
     ]) {
       const { code, out, err } = await compare("--all", ...side);
       assert.equal(err, "");
-      assert.match(out, /2 of 2 proxies identical, (\d+) of \1 resources\nnot compared: 1 of type waypoint/);
+      assert.match(out, /2 of 2 proxies identical, (\d+) of \1 resources\nnot compared: 1 of type agentgateway/);
       assert.equal(code, 0);
     }
   });
@@ -102,11 +85,7 @@ describe("flotilla compare", () => {
   ];
   for (const { name, from, to, finds } of planted) {
     it(`finds ${name} that differs`, async () => {
-      const folder = join(root, name.replaceAll(" ", "-"));
-      cpSync(input, folder, { recursive: true });
-      const text = readFileSync(join(folder, "config.yaml"), "utf8");
-      assert.ok(text.includes(from));
-      writeFileSync(join(folder, "config.yaml"), text.replace(from, to));
+      const folder = changedInput(input, { name, file: "config.yaml", from, to });
       const { code, out } = await compare("--proxy", "web.shop", "-f", folder);
       assert.match(out, finds);
       assert.equal(code, 1);

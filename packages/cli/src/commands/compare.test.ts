@@ -57,7 +57,7 @@ describe("flotilla compare", () => {
     return join(root, name);
   };
   const [same, other] = [file("same.yaml", meshOf(1)), file("other.yaml", meshOf(2))];
-  const status = ["sidecar", "waypoint", "waypoint", "ztunnel"].map((type, i) => ({
+  const status = ["sidecar", "agentgateway", "agentgateway", "other"].map((type, i) => ({
     proxy: i === 0 ? "web.shop" : `${type}${i}.shop`,
     proxy_type: type,
   }));
@@ -87,7 +87,7 @@ describe("flotilla compare", () => {
       const { code, out, err } = await compare("--all", ...side());
       assert.deepEqual([code, err], [0, ""]);
       assert.match(out, /^1 of 1 proxies identical, (\d+) of \1 resources$/m);
-      assert.match(out, /^not compared: 2 of type waypoint, 1 of type ztunnel$/m);
+      assert.match(out, /^not compared: 2 of type agentgateway, 1 of type other$/m);
     });
 
   it("finds what differs, with the object behind it", async () => {
@@ -116,7 +116,7 @@ describe("flotilla compare", () => {
       1,
       /no proxy api\.shop; it has .*web\.shop/,
     ],
-    ["for a proxy that it cannot compare", ["--proxy", "ztunnel3.shop", "-f", same], 1, /no proxy was compared/],
+    ["for a proxy that it cannot compare", ["--proxy", "other3.shop", "-f", same], 1, /no proxy was compared/],
   ];
   for (const [name, args, code, says] of wrong)
     it(`names what is wrong ${name}`, async () => {

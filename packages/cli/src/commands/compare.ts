@@ -2,12 +2,20 @@
 import { readFileSync } from "node:fs";
 import { create } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
-import { type ClientTransport, ProxySession } from "@flotilla/xds/client";
+import { type ClientTransport, ProxySession, usualForm } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { credentials } from "@grpc/grpc-js";
 import { askConnections, type ConnectedProxy, readConnections } from "../compare/connected-proxies.ts";
 import { differencesOf, type ProxyDifferences } from "../compare/differences.ts";
-import { type Capture, captureFromCore, coreFromCluster, coreFromFiles } from "../compare/own-side.ts";
+import { type MadeFrom, nothingKnown } from "../compare/objects.ts";
+import {
+  type Capture,
+  captureFromCore,
+  coreFromCluster,
+  coreFromFiles,
+  madeFromCore,
+  servesAmbient,
+} from "../compare/own-side.ts";
 import { type Comparison, describeComparison, sarifOf } from "../compare/report.ts";
 import { withWholeRoutes } from "../compare/whole-routes.ts";
 import type { compare as definition } from "../definitions/migration.ts";
@@ -17,8 +25,8 @@ import type { Invocation, Run } from "../parse/definition.ts";
 
 type Options = Invocation<typeof definition>["options"];
 
-/** Waypoints and ztunnels ask for types of their own. */
-const comparedTypes: readonly string[] = ["sidecar", "router"];
+const ambientTypes: readonly string[] = ["waypoint", "ztunnel"];
+const comparedTypes: readonly string[] = ["sidecar", "router", ...ambientTypes];
 
 export const compare: Run<typeof definition> = async ({ options, env, terminal }) => {
   const { istiod, all, proxy: names, output } = options;
@@ -28,12 +36,16 @@ export const compare: Run<typeof definition> = async ({ options, env, terminal }
   const wanted = all ? connected : selected(connected, names);
   const compared = wanted.filter(({ type }) => comparedTypes.includes(type));
   const own = await ownSide(options, env);
+  const isAmbient = compared.some(({ type }) => ambientTypes.includes(type));
+  if (isAmbient && options.flotilla === undefined && !servesAmbient(options))
+    terminal.warn("Flotilla serves waypoints and ztunnels with PILOT_ENABLE_AMBIENT=true: give it in --env-file");
   const transport = transportOf(istiod, options);
   const proxies: ProxyDifferences[] = [];
-  for (const one of compared)
-    proxies.push(
-      differencesOf(one.name, await captureOverWire(one, transport, istiod), withWholeRoutes(await own(one))),
-    );
+  for (const one of compared) {
+    const theirs = await captureOverWire(one, transport, istiod);
+    const { capture, madeFrom } = await own(one);
+    proxies.push(differencesOf(one.name, theirs, withWholeRoutes(capture), madeFrom));
+  }
   const comparison: Comparison = { proxies, notCompared: countByType(wanted) };
   if (output === "sarif") terminal.print(JSON.stringify(sarifOf(comparison), undefined, 2));
   else terminal.print(render(output, comparison, describeComparison));
@@ -78,26 +90,31 @@ function transportOf(
   });
 }
 
-async function ownSide(options: Options, env: NodeJS.ProcessEnv): Promise<(proxy: ConnectedProxy) => Promise<Capture>> {
+interface Answer {
+  readonly capture: Capture;
+  readonly madeFrom: MadeFrom;
+}
+
+async function ownSide(options: Options, env: NodeJS.ProcessEnv): Promise<(proxy: ConnectedProxy) => Promise<Answer>> {
   const { file, kube, kubeconfig, flotilla } = options;
   if (Number(file.length > 0) + Number(kube) + Number(flotilla !== undefined) !== 1)
     throw new CliError("CLI_USAGE", "compare needs one of -f DIR, --kube and --flotilla HOST:PORT");
   if (flotilla !== undefined) {
     const transport = grpcTransport({ address: flotilla });
-    return (proxy) => captureOverWire(proxy, transport, flotilla);
+    return async (proxy) => ({ capture: await captureOverWire(proxy, transport, flotilla), madeFrom: nothingKnown });
   }
   const core = kube ? await coreFromCluster(kubeconfig, env, options) : coreFromFiles(file, options);
-  return async ({ id, metadata, locality }) =>
-    captureFromCore(core, { id, metadata, ...(locality && { locality: { ...locality, subzone: locality.subZone } }) });
+  return async ({ id, metadata, locality }) => {
+    const info = { id, metadata, ...(locality && { locality: { ...locality, subzone: locality.subZone } }) };
+    return { capture: captureFromCore(core, info), madeFrom: madeFromCore(core, info) };
+  };
 }
 
-const answerMs = 10_000;
-/** A control plane that sent nothing for this long has sent everything. */
-const quietMs = 700;
+const limits = { answerMs: 10_000, quietMs: 700 };
 
 /** @throws CliError CLI_NOT_RUNNING */
 async function captureOverWire(
-  { id, name, metadata, locality }: ConnectedProxy,
+  { id, name, type, metadata, locality }: ConnectedProxy,
   transport: ClientTransport,
   address: string,
 ): Promise<Capture> {
@@ -106,12 +123,13 @@ async function captureOverWire(
     metadata: JSON.parse(JSON.stringify(metadata)),
     ...(locality && { locality }),
   });
-  await using session = new ProxySession({ transport, form: "sotw", kind: "envoy", node });
-  if (!(await session.nextUpdate(answerMs))) {
-    const reason =
-      session.lastError instanceof Error ? session.lastError.message : `no answer within ${answerMs / 1000}s`;
-    throw new CliError("CLI_NOT_RUNNING", `${address} sends nothing to ${name}: ${reason}`);
+  const kind = type === "ztunnel" ? "ztunnel" : "envoy";
+  await using session = new ProxySession({ transport, form: usualForm[kind], kind, node });
+  const missing = await session.settle(limits);
+  if (missing.length > 0) {
+    const { lastError } = session;
+    const reason = lastError instanceof Error ? lastError.message : `no answer within ${limits.answerMs / 1000}s`;
+    throw new CliError("CLI_NOT_RUNNING", `${address} sends no ${missing.join(", ")} to ${name}: ${reason}`);
   }
-  while (await session.nextUpdate(quietMs));
   return session.capture();
 }

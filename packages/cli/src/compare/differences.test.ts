@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@flotilla/proto";
 import { differencesOf } from "./differences.ts";
+import type { MadeFrom } from "./objects.ts";
 import type { Capture } from "./own-side.ts";
 import { describeComparison, sarifOf } from "./report.ts";
 
@@ -23,11 +24,14 @@ const policies = (action: string): JsonObject => ({
 });
 const capture = (type: string, ...resources: readonly JsonObject[]): Capture =>
   new Map([[type, new Map(resources.map((resource) => [String(resource["name"]), resource]))]]);
+const addresses = (resources: Readonly<Record<string, JsonObject>>): Capture =>
+  new Map([["wds", new Map(Object.entries(resources))]]);
 const cluster = { name: "outbound|80||api.pay.svc.cluster.local" };
 
 describe("differences between two control planes", () => {
   const cases: readonly {
     readonly name: string;
+    readonly madeFrom?: MadeFrom;
     readonly istiod: Capture;
     readonly flotilla: Capture;
     readonly found: readonly string[];
@@ -84,15 +88,38 @@ describe("differences between two control planes", () => {
       found: ["cds outbound|80||api.pay.svc.cluster.local only flotilla host api.pay.svc.cluster.local"],
     },
     {
+      name: "name the pod of a workload, and the object that a service was made from",
+      madeFrom: (type, name) =>
+        type === "wds" && name === "amb/x.example" ? ["MeshConfig", "ServiceEntry/amb/x"] : [],
+      istiod: addresses({ "Kubernetes//Pod/amb/api-1": { workload: { node: "a" } }, "amb/x.example": { service: {} } }),
+      flotilla: addresses({ "Kubernetes//Pod/amb/api-1": { workload: { node: "b" } } }),
+      found: [
+        "wds Kubernetes//Pod/amb/api-1 different Pod/api-1.amb workload.node",
+        "wds amb/x.example only istiod ServiceEntry/x.amb",
+      ],
+    },
+    {
+      name: "none where the identities of a service are in another order",
+      istiod: addresses({ "amb/api": { service: { subjectAltNames: ["a", "b"] } } }),
+      flotilla: addresses({ "amb/api": { service: { subjectAltNames: ["b", "a"] } } }),
+      found: [],
+    },
+    {
+      name: "name the policy of ztunnel",
+      istiod: new Map([["wads", new Map([["amb/callers", { name: "callers", action: "DENY" }]])]]),
+      flotilla: new Map([["wads", new Map([["amb/callers", { name: "callers" }]])]]),
+      found: ["wads amb/callers different AuthorizationPolicy/callers.amb action"],
+    },
+    {
       name: "leave out types that istiod does not answer",
       istiod: capture("cds", cluster),
       flotilla: new Map([...capture("cds", cluster), ...capture("rds", routes("1s"))]),
       found: [],
     },
   ];
-  for (const { name, istiod, flotilla, found } of cases) {
+  for (const { name, istiod, flotilla, found, madeFrom } of cases) {
     it(name, () => {
-      const { differences, identical, resources } = differencesOf("web.shop", istiod, flotilla);
+      const { differences, identical, resources } = differencesOf("web.shop", istiod, flotilla, madeFrom);
       assert.deepEqual(
         differences.map(({ type, name: of, outcome, object, fields }) =>
           [type, of, outcome, object, ...fields.map(({ path }) => path)].join(" "),

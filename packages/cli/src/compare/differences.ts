@@ -1,6 +1,7 @@
 /** Differences between the resources that two control planes send to a proxy, with the object that each comes from. Pure. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import { compareResources, parseRules } from "@flotilla/xds/compare";
+import { behindFields, behindResource, type MadeFrom, nothingKnown } from "./objects.ts";
 import type { Capture } from "./own-side.ts";
 
 export interface FieldDifference {
@@ -33,17 +34,23 @@ const rules = parseRules(`
 unordered eds/endpoints[*].lbEndpoints
 unordered **.match.queryParameters
 unordered **.match.dynamicMetadata
+unordered wds/service.subjectAltNames
 `);
 
 /** Types that istiod does not answer are left out. */
-export function differencesOf(proxy: string, istiod: Capture, flotilla: Capture): ProxyDifferences {
+export function differencesOf(
+  proxy: string,
+  istiod: Capture,
+  flotilla: Capture,
+  madeFrom: MadeFrom = nothingKnown,
+): ProxyDifferences {
   const differences: ResourceDifference[] = [];
   let resources = 0;
   for (const [type, wanted] of istiod) {
     const got = flotilla.get(type) ?? new Map<string, JsonObject>();
     for (const name of [...new Set([...wanted.keys(), ...got.keys()])].sort()) {
       resources++;
-      const found = differenceOf(type, name, wanted.get(name), got.get(name));
+      const found = differenceOf({ type, name }, wanted.get(name), got.get(name), madeFrom);
       if (found !== undefined) differences.push(found);
     }
   }
@@ -51,17 +58,17 @@ export function differencesOf(proxy: string, istiod: Capture, flotilla: Capture)
 }
 
 function differenceOf(
-  type: string,
-  name: string,
+  place: { readonly type: string; readonly name: string },
   want: JsonObject | undefined,
   got: JsonObject | undefined,
+  madeFrom: MadeFrom,
 ): ResourceDifference | undefined {
+  const { type, name } = place;
   const present = want ?? got;
   if (present === undefined) return undefined;
-  const place = { type, name };
   if (want === undefined || got === undefined) {
     const outcome = got === undefined ? "only istiod" : "only flotilla";
-    return { ...place, outcome, object: firstObject(present) ?? hostOf(name), fields: [] };
+    return { ...place, outcome, object: behindResource(place, present, madeFrom(type, name)), fields: [] };
   }
   const found = compareResources(type, want, got, rules);
   if (found.length === 0) return undefined;
@@ -70,63 +77,7 @@ function differenceOf(
     ...(istiod !== undefined && { istiod }),
     ...(flotilla !== undefined && { flotilla }),
   }));
-  const around = found.map(({ path }) => objectAt(want, path) ?? objectAt(got, path) ?? policyOf(path));
-  const inside = found.map(({ want: istiod, got: flotilla }) => policyOf(JSON.stringify([istiod, flotilla])));
-  const object = [...around, ...inside].find((one) => one !== undefined) ?? firstObject(want) ?? hostOf(name);
+  const objects = madeFrom(type, name);
+  const object = behindFields(fields, [want, got], objects) ?? behindResource(place, want, objects);
   return { ...place, outcome: "different", object, fields };
-}
-
-/** The object that the innermost message around the path names. */
-function objectAt(resource: JsonObject, path: string): string | undefined {
-  const around: JsonValue[] = [resource];
-  for (const key of path.match(/\["[^"]*"\]|[^.[\]]+/g) ?? []) {
-    const last = around.at(-1);
-    if (typeof last !== "object" || last === null) break;
-    const next = (last as Readonly<Record<string, JsonValue>>)[key.startsWith("[") ? key.slice(2, -2) : key];
-    if (next === undefined) break;
-    around.push(next);
-  }
-  for (const message of around.reverse()) {
-    const named = ownObject(message);
-    if (named !== undefined) return named;
-  }
-  return undefined;
-}
-
-function ownObject(message: JsonValue): string | undefined {
-  if (typeof message !== "object" || message === null || Array.isArray(message)) return undefined;
-  const { metadata } = message as { readonly metadata?: { readonly filterMetadata?: { readonly istio?: JsonObject } } };
-  const config = metadata?.filterMetadata?.istio?.["config"];
-  return typeof config === "string" ? objectOf(config) : undefined;
-}
-
-function firstObject(value: JsonValue): string | undefined {
-  const own = ownObject(value);
-  if (own !== undefined) return own;
-  if (typeof value !== "object" || value === null) return undefined;
-  for (const item of Object.values(value)) {
-    const found = firstObject(item as JsonValue);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/reviews` is how Istio names a VirtualService. */
-function objectOf(config: string): string | undefined {
-  const [, namespace, kind, name] = /\/namespaces\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(config) ?? [];
-  if (namespace === undefined || kind === undefined || name === undefined) return undefined;
-  const words = kind.split("-").map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
-  return `${words.join("")}/${name}.${namespace}`;
-}
-
-/** Rules of RBAC filters are named after the AuthorizationPolicy. */
-function policyOf(path: string): string | undefined {
-  const [, namespace, name] = /ns\[([^\]]*)\]-policy\[([^\]]*)\]/.exec(path) ?? [];
-  return name === undefined ? undefined : `AuthorizationPolicy/${name}.${namespace}`;
-}
-
-/** `outbound|80|v1|reviews.shop.svc.cluster.local` is a cluster of that host. */
-function hostOf(name: string): string | undefined {
-  const parts = name.split("|");
-  return parts.length === 4 && parts[3] !== "" ? `host ${parts[3]}` : undefined;
 }

@@ -7,7 +7,7 @@ import { createMemoryApi } from "@flotilla/kube-api/memory";
 import { serveMemoryApi } from "@flotilla/kube-api/memory-server";
 import { parseLocality } from "@flotilla/model";
 import { parse } from "yaml";
-import { captureFromCore, coreFromCluster, coreFromFiles } from "./own-side.ts";
+import { captureFromCore, coreFromCluster, coreFromFiles, madeFromCore, servesAmbient } from "./own-side.ts";
 import { withWholeRoutes } from "./whole-routes.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-own-side-"));
@@ -129,6 +129,45 @@ spec: {selector: {app: edge}, servers: [{port: {number: 80, name: http, protocol
     const scoped = captured("GATEWAY_SCOPED_ROUTES_ABOVE=2");
     assert.equal(scoped.get("srds")?.size, 3);
     assert.deepEqual(withWholeRoutes(scoped), withWholeRoutes(captured("GATEWAY_SCOPED_ROUTES_ABOVE=0")));
+  });
+
+  const ambient = () => ({ ...none, envFile: file("ambient", "PILOT_ENABLE_AMBIENT=true") });
+  const workload = { ...{ apiVersion: "v1", kind: "Pod" }, metadata: { name: "api-1", namespace: "shop" } };
+  const pod = {
+    ...workload,
+    spec: { serviceAccountName: "api" },
+    status: { phase: "Running", podIP: "10.0.0.7", conditions: [{ type: "Ready", status: "True" }] },
+  };
+  const ztunnel = { ...node, id: "ztunnel~10.0.0.8~ztunnel-1.istio-system~istio-system.svc.cluster.local" };
+  const policy = `apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: callers, namespace: shop}
+spec: {rules: [{from: [{source: {namespaces: [shop]}}]}]}
+`;
+
+  it("answers a ztunnel with workloads, services and policies, and knows their objects", () => {
+    const text = `${entry("a")}---\n${policy}---\n${JSON.stringify(pod)}\n`;
+    const core = coreFromFiles([file("ambient.yaml", text)], ambient());
+    const captured = captureFromCore(core, ztunnel);
+    const wds = ["shop/same.example", "Kubernetes//Pod/shop/api-1"];
+    const entryWorkload = "Kubernetes/networking.istio.io/ServiceEntry/shop/a/10.0.0.1";
+    assert.deepEqual([...captured.keys()], ["wds", "wads"]);
+    assert.deepEqual([...(captured.get("wds")?.keys() ?? [])].toSorted(), [...wds, entryWorkload].toSorted());
+    assert.deepEqual([...(captured.get("wads")?.keys() ?? [])], ["shop/callers"]);
+    const madeFrom = madeFromCore(core, ztunnel);
+    assert.ok(madeFrom("wds", "shop/same.example").includes("ServiceEntry/shop/a"));
+    assert.ok(madeFrom("wds", "Kubernetes//Pod/shop/api-1").includes("Pod/shop/api-1"));
+    assert.ok(madeFrom("wads", "shop/callers").includes("AuthorizationPolicy/shop/callers"));
+    assert.deepEqual(madeFrom("unknown", "shop/same.example"), []);
+  });
+
+  it("serves an ambient mesh with its setting only, from files and from a cluster", async () => {
+    assert.deepEqual([servesAmbient(none), servesAmbient(ambient())], [false, true]);
+    const without = captureFromCore(coreFromFiles([file("pod.json", JSON.stringify(pod))], none), ztunnel);
+    assert.equal(without.get("wds")?.size, 0);
+    await using cluster = await serveMemoryApi(createMemoryApi({ "/api/v1/namespaces/shop/pods/api-1": pod }));
+    const core = await coreFromCluster(cluster.kubeconfig, {}, ambient());
+    assert.deepEqual([...(captureFromCore(core, ztunnel).get("wds")?.keys() ?? [])], ["Kubernetes//Pod/shop/api-1"]);
   });
 
   it("refuses files without objects, and a cluster without a kubeconfig", async () => {

@@ -12,6 +12,7 @@ import {
   hasScopedRoutes,
   routeNames,
   secretNames,
+  shortTypes,
 } from "@flotilla/xds/client";
 import { Core } from "@flotilla/xds-server/core";
 import { parseFeatures } from "@flotilla/xds-server/features";
@@ -20,6 +21,7 @@ import { clusterObjects, openUsersCluster } from "../api/cluster-objects.ts";
 import { describe, readManifests } from "../api/manifests.ts";
 import { CliError } from "../errors.ts";
 import { parseEnvFile } from "../options.ts";
+import type { MadeFrom } from "./objects.ts";
 
 interface MeshOptions {
   readonly mesh: string | undefined;
@@ -60,7 +62,7 @@ function meshOfCluster(objects: readonly KubeObject[]): JsonObject {
 
 /** @throws CliError CLI_REFUSED with the objects that the core does not take */
 function coreOf(objects: readonly KubeObject[], mesh: JsonObject, { networks, envFile }: MeshOptions): Core {
-  const settings = envFile === undefined ? {} : parseEnvFile(readFileSync(envFile, "utf8"));
+  const settings = settingsOf(envFile);
   const core = new Core({ features: parseFeatures(settings) });
   const put = objects.filter((object) => kindOf(object) !== undefined).map(withAge);
   const refused = core.apply(createMesh(settings).apply({ put, mesh, networks: document(networks) }));
@@ -69,6 +71,15 @@ function coreOf(objects: readonly KubeObject[], mesh: JsonObject, { networks, en
     throw new CliError("CLI_REFUSED", reasons.join("\n"));
   }
   return core;
+}
+
+function settingsOf(envFile: string | undefined): Readonly<Record<string, string>> {
+  return envFile === undefined ? {} : parseEnvFile(readFileSync(envFile, "utf8"));
+}
+
+/** True where the settings let a control plane serve ztunnels and waypoints. */
+export function servesAmbient({ envFile }: MeshOptions): boolean {
+  return parseFeatures(settingsOf(envFile)).ambient;
 }
 
 /** Objects of files that report no age are equally old, and ordered by name. */
@@ -92,9 +103,8 @@ export type Capture = ReadonlyMap<string, ReadonlyMap<string, ResourceJson>>;
  * @throws NodeError
  */
 export function captureFromCore(core: Core, info: NodeInfo, targets: readonly string[] = []): Capture {
-  const proxy = parseNode(info);
-  // istiod is asked as a caller that proved who it is.
-  const subject = { ...core.subjectOf(proxy), isProven: true };
+  const subject = subjectOf(core, info);
+  const { proxy } = subject;
   const captured = new Map<string, ReadonlyMap<string, ResourceJson>>();
   const ask = (short: string, type: string, names?: readonly string[]) => {
     if (names !== undefined && names.length === 0) return new Map<string, ResourceJson>();
@@ -127,4 +137,19 @@ export function captureFromCore(core: Core, info: NodeInfo, targets: readonly st
   ask("ecds", typeUrl.extensionConfig, extensionNames(everything));
   ask("sds", typeUrl.secret, secretNames(everything));
   return captured;
+}
+
+/** istiod is asked as a caller that proved who it is. */
+function subjectOf(core: Core, info: NodeInfo) {
+  return { ...core.subjectOf(parseNode(info)), isProven: true };
+}
+
+/** Finds the objects that the core computed a resource of the proxy from. @throws NodeError */
+export function madeFromCore(core: Core, info: NodeInfo): MadeFrom {
+  const subject = subjectOf(core, info);
+  return (short, name) => {
+    const type = shortTypes[short];
+    const inputs = type === undefined ? [] : core.explain(subject, type, name);
+    return inputs.flatMap((input) => core.objectsOf(input)).map(({ object }) => object);
+  };
 }

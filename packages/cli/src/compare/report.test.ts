@@ -31,6 +31,10 @@ describe("the text of a comparison", () => {
     [{ outcome: "only istiod" }, "a rds 80 is sent by istiod alone: VirtualService/v.shop"],
     [{ outcome: "only flotilla", object: undefined }, "a rds 80 is sent by flotilla alone"],
     [{ type: "nds", name: "", object: undefined }, "a nds (the table) differs"],
+    [
+      { outcome: "only istiod", type: "wds", name: "c//Pod/amb/api-1", object: "Pod/api-1.amb" },
+      "a wds c//Pod/amb/api-1 is sent by istiod alone: Pod/api-1.amb",
+    ],
   ];
   for (const [more, want] of sentences) it(want, () => assert.equal(lines(proxy("a", difference(more)))[3], want));
 
@@ -66,8 +70,8 @@ describe("the text of a comparison", () => {
   });
 
   it("names the types of proxies that were not compared", () => {
-    const text = describeComparison({ proxies: [], notCompared: { waypoint: 2, ztunnel: 1 } });
-    assert.equal(text.split("\n").at(-1), "not compared: 2 of type waypoint, 1 of type ztunnel");
+    const text = describeComparison({ proxies: [], notCompared: { agentgateway: 2, other: 1 } });
+    assert.equal(text.split("\n").at(-1), "not compared: 2 of type agentgateway, 1 of type other");
   });
 });
 

@@ -9,7 +9,7 @@ export const compare = define({
   group: "State of the mesh:",
   summary: "show the differences between the resources of an istiod and of Flotilla for the same proxies",
   details:
-    "Takes the proxies that are connected to the istiod, asks both control planes as each of them and compares all resources field by field, in Envoy's names. It asks only: no object is written and no proxy notices. Sidecars are compared, proxies of other types are counted.",
+    "Takes the proxies that are connected to the istiod, asks both control planes as each of them and compares all resources field by field, in Envoy's names. It asks only: no object is written and no proxy notices. Sidecars, routers, waypoints and ztunnels are compared, proxies of other types are counted.",
   operands: {},
   options: {
     istiod: text("--istiod <HOST:PORT>", "istiod's xDS port, in plain text without --ca (required)"),
@@ -35,7 +35,11 @@ export const compare = define({
     ),
     mesh: existing("--mesh <FILE>", "MeshConfig for -f and --kube; of a cluster else istio-system/istio", "file"),
     networks: existing("--networks <FILE>", "MeshNetworks for -f and --kube", "file"),
-    envFile: existing("--env-file <FILE>", "settings for -f and --kube, NAME=VALUE lines", "file"),
+    envFile: existing(
+      "--env-file <FILE>",
+      "settings for -f and --kube, NAME=VALUE lines; of an ambient mesh PILOT_ENABLE_AMBIENT=true",
+      "file",
+    ),
     output: choice("-o, --output <FORMAT>", "format of the output", ["table", "json", "yaml", "sarif"]),
   },
   examples: [

@@ -23,7 +23,7 @@ export { aggregatedDiscoveryService, certificateService, type GrpcMethod } from 
 export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
 export { isJsonObject } from "./map-json-anys.ts";
 export { type MergeOptions, merge } from "./merge.ts";
-export { fieldSize, Parts, textBytes } from "./parts.ts";
+export { fieldSize, Parts, textSize } from "./parts.ts";
 export { registry } from "./registry.ts";
 export {
   debugTypeUrl,

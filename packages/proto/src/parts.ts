@@ -1,10 +1,8 @@
 /** Messages that are joined from fields which are encoded already. */
 
-const encoder = new TextEncoder();
-
 /** In UTF-8. */
-export function textBytes(text: string): Uint8Array {
-  return encoder.encode(text);
+export function textSize(text: string): number {
+  return Buffer.byteLength(text);
 }
 
 function varintSize(value: number): number {
@@ -13,7 +11,8 @@ function varintSize(value: number): number {
 
 /** Fields of one message, in the order given; sizes are known before a byte is copied. */
 export class Parts {
-  readonly #parts: (Uint8Array | number)[] = [];
+  /** Bytes, texts, and numbers that become varints: nothing is encoded before there is a place for it. */
+  readonly #parts: (Uint8Array | string | number)[] = [];
   #size = 0;
 
   get size(): number {
@@ -25,8 +24,16 @@ export class Parts {
     return this.open(field, bytes.length).raw(bytes);
   }
 
-  text(field: number, text: string): this {
-    return text === "" ? this : this.bytes(field, textBytes(text));
+  /** A length-delimited field; `size` is that of the text. */
+  text(field: number, text: string, size: number = textSize(text)): this {
+    this.open(field, size).#parts.push(text);
+    this.#size += size;
+    return this;
+  }
+
+  /** As `text`, but without the field where the text is empty. */
+  textUnlessEmpty(field: number, text: string): this {
+    return text === "" ? this : this.text(field, text);
   }
 
   /** The head of a length-delimited field; `length` bytes must follow. */
@@ -44,13 +51,15 @@ export class Parts {
 
   finish(): Uint8Array {
     const target = new Uint8Array(this.#size);
+    const texts = Buffer.from(target.buffer);
     let at = 0;
     for (const part of this.#parts) {
       if (typeof part === "number") {
         let rest = part;
         for (; rest > 127; rest = Math.floor(rest / 128)) target[at++] = (rest & 127) | 128;
         target[at++] = rest;
-      } else {
+      } else if (typeof part === "string") at += texts.write(part, at);
+      else {
         target.set(part, at);
         at += part.length;
       }

@@ -3,7 +3,7 @@
  * from as little of the format as they need, since bytes of resources are never decoded or encoded again.
  */
 import { checksum } from "@flotilla/model";
-import { fieldSize, Parts, textBytes, typeUrl as types } from "@flotilla/proto";
+import { fieldSize, Parts, textSize, typeUrl as types } from "@flotilla/proto";
 import { diffSets, type Resource, type ResourceSet, type SetDiff } from "./resource-set.ts";
 
 export interface MessageBody {
@@ -139,8 +139,7 @@ class DiffCache {
 /** A ControlPlane message with its identifier, or nothing. */
 function controlPlane(parts: Parts, field: number, identifier: string): Parts {
   if (identifier === "") return parts;
-  const text = textBytes(identifier);
-  return parts.open(field, fieldSize(1, text.length)).bytes(1, text);
+  return parts.open(field, fieldSize(1, textSize(identifier))).text(1, identifier);
 }
 
 /** Fields of DeltaDiscoveryResponse and its Resource. */
@@ -151,35 +150,28 @@ const any = { typeUrl: 1, value: 2 } as const;
 /** All but version and nonce: the part that streams share. */
 export function encodeDeltaBody({ typeUrl, resources, removed }: MessageBody): Uint8Array {
   const parts = new Parts();
-  const urls = new Map<string, Uint8Array>();
   for (const { name, version, typeUrl: own, bytes, aliases = [] } of resources) {
-    let url = urls.get(own);
-    if (url === undefined) {
-      url = textBytes(own);
-      urls.set(own, url);
-    }
-    const nameText = textBytes(name);
-    const versionText = textBytes(version);
-    const aliasTexts = aliases.map(textBytes);
-    const wrapped = fieldSize(any.typeUrl, url.length) + fieldSize(any.value, bytes.length);
+    const sizes = { version: textSize(version), url: textSize(own), name: textSize(name) };
+    const aliasSizes = aliases.map(textSize);
+    const wrapped = fieldSize(any.typeUrl, sizes.url) + fieldSize(any.value, bytes.length);
     const size =
-      fieldSize(resourceField.version, versionText.length) +
+      fieldSize(resourceField.version, sizes.version) +
       fieldSize(resourceField.resource, wrapped) +
-      fieldSize(resourceField.name, nameText.length) +
-      aliasTexts.reduce((sum, { length }) => sum + fieldSize(resourceField.aliases, length), 0);
+      fieldSize(resourceField.name, sizes.name) +
+      aliasSizes.reduce((sum, length) => sum + fieldSize(resourceField.aliases, length), 0);
     parts.open(deltaField.resources, size);
-    parts.bytes(resourceField.version, versionText);
-    parts.open(resourceField.resource, wrapped).bytes(any.typeUrl, url).bytes(any.value, bytes);
-    parts.bytes(resourceField.name, nameText);
-    for (const alias of aliasTexts) parts.bytes(resourceField.aliases, alias);
+    parts.text(resourceField.version, version, sizes.version);
+    parts.open(resourceField.resource, wrapped).text(any.typeUrl, own, sizes.url).bytes(any.value, bytes);
+    parts.text(resourceField.name, name, sizes.name);
+    for (const [index, alias] of aliases.entries()) parts.text(resourceField.aliases, alias, aliasSizes[index]);
   }
-  for (const name of removed) parts.text(deltaField.removed, name);
-  return parts.text(deltaField.typeUrl, typeUrl).finish();
+  for (const name of removed) parts.textUnlessEmpty(deltaField.removed, name);
+  return parts.textUnlessEmpty(deltaField.typeUrl, typeUrl).finish();
 }
 
 /** `server`: who answers, in the words that clients show. */
 export function encodeDeltaTail(version: string, nonce: string, server = ""): Uint8Array {
-  const parts = new Parts().text(deltaField.systemVersion, version).text(deltaField.nonce, nonce);
+  const parts = new Parts().textUnlessEmpty(deltaField.systemVersion, version).textUnlessEmpty(deltaField.nonce, nonce);
   return controlPlane(parts, deltaField.controlPlane, server).finish();
 }
 
@@ -189,21 +181,16 @@ const sotwField = { version: 1, resources: 2, typeUrl: 4, nonce: 5, controlPlane
 /** All but version and nonce: the part that streams share. Fields of a message may come in any order. */
 export function encodeSotwBody({ typeUrl, resources }: MessageBody): Uint8Array {
   const parts = new Parts();
-  const urls = new Map<string, Uint8Array>();
   for (const { typeUrl: own, bytes } of resources) {
-    let url = urls.get(own);
-    if (url === undefined) {
-      url = textBytes(own);
-      urls.set(own, url);
-    }
-    parts.open(sotwField.resources, fieldSize(any.typeUrl, url.length) + fieldSize(any.value, bytes.length));
-    parts.bytes(any.typeUrl, url).bytes(any.value, bytes);
+    const size = textSize(own);
+    parts.open(sotwField.resources, fieldSize(any.typeUrl, size) + fieldSize(any.value, bytes.length));
+    parts.text(any.typeUrl, own, size).bytes(any.value, bytes);
   }
-  return parts.text(sotwField.typeUrl, typeUrl).finish();
+  return parts.textUnlessEmpty(sotwField.typeUrl, typeUrl).finish();
 }
 
 /** `server`: who answers, in the words that clients show. */
 export function encodeSotwTail(version: string, nonce: string, server = ""): Uint8Array {
-  const parts = new Parts().text(sotwField.version, version).text(sotwField.nonce, nonce);
+  const parts = new Parts().textUnlessEmpty(sotwField.version, version).textUnlessEmpty(sotwField.nonce, nonce);
   return controlPlane(parts, sotwField.controlPlane, server).finish();
 }

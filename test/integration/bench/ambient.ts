@@ -50,7 +50,7 @@ await fillMesh(api, { services, pods, nodes: count });
 printFigure("services, pods, ztunnels", `${services}, ${pods}, ${count}`);
 const plane = owned.use(await measuredPlane());
 printCpu(plane, "starting, until ready", {});
-// What a start leaves to collect is no part of what follows.
+// Memory that the start left to collect is no part of what follows.
 await delay(20_000);
 const ztunnels = await syncAll("all");
 const ofBirths = { api, plane, ztunnels, spread };

@@ -3,68 +3,25 @@
  * call. Prints a JSON line for each check: its name, and its failure if it failed.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { openLocalIssuer } from "@flotilla/auth";
-import type { ControlPlane } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
-import { startEmbedded, writeWhole } from "../embedded.ts";
+import { writeWhole } from "../embedded.ts";
+import { printOutcomes, ZtunnelLab } from "./lab.ts";
 import * as mesh from "./mesh.ts";
-import { bridgeAddress, makeBridge, type Pod, startPod } from "./pods.ts";
-import { startZtunnel, type Ztunnel } from "./ztunnel.ts";
+import { makeBridge, startPod } from "./pods.ts";
 
-const discoveryPort = 15012;
 const within = (what: string) => ({ withinMs: 20_000, what, everyMs: 20 });
-
 makeBridge();
-const owned = new AsyncDisposableStack();
-const workDir = mkdtempSync(join(tmpdir(), "flotilla-ztunnel-"));
-owned.defer(() => rmSync(workDir, { recursive: true, force: true }));
-const config = join(workDir, "mesh");
-mkdirSync(config);
-writeWhole(join(config, "base.yaml"), mesh.base);
-
-const settings = { PILOT_ENABLE_AMBIENT: "true", AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY: "true" };
-const startPlane = () => startEmbedded(workDir, config, { more: settings });
-let plane: ControlPlane = await startPlane();
-owned.defer(() => plane[Symbol.asyncDispose]());
-
-/** The control plane listens on the loopback address, which pods do not reach. */
-const relay = createServer((socket) => {
-  const onward = connect({ host: "127.0.0.1", port: plane.layout.ports.xdsTls });
-  for (const [from, to] of [
-    [socket, onward],
-    [onward, socket],
-  ] as const) {
-    from.on("error", () => to.destroy());
-    from.on("close", () => to.destroy());
-    from.pipe(to);
-  }
+const lab = await ZtunnelLab.start({
+  objects: mesh.base,
+  settings: { PILOT_ENABLE_AMBIENT: "true", AMBIENT_ENABLE_DRY_RUN_AUTHORIZATION_POLICY: "true" },
 });
-await new Promise<void>((resolve) => relay.listen(discoveryPort, bridgeAddress, resolve));
-owned.defer(() => void relay.close());
-
-const issuer = await openLocalIssuer(workDir);
-
-async function startCaptured(name: string, address: string, serviceAccount: string): Promise<[Pod, Ztunnel]> {
-  const pod = owned.use(await startPod({ name, address, isCaptured: true }));
-  const ztunnel = await startZtunnel({
-    ...{ binary: process.env["ZTUNNEL_BIN"] ?? "", pod, namespace: "shop", serviceAccount },
-    token: await issuer.mintToken({ namespace: "shop", serviceAccount }),
-    discoveryAddress: `${bridgeAddress}:${discoveryPort}`,
-    rootFile: join(workDir, "root-cert.pem"),
-    directory: join(workDir, name),
-  });
-  return [pod, owned.use(ztunnel)];
-}
-
 const [[sleep, ztunnel], [, ofWeb]] = await Promise.all([
-  startCaptured("sleep", mesh.sleepAddress, "sleep"),
-  startCaptured("web", mesh.webAddress, "web"),
+  lab.startCaptured({ name: "sleep", address: mesh.sleepAddress, serviceAccount: "sleep" }),
+  lab.startCaptured({ name: "web", address: mesh.webAddress, serviceAccount: "web" }),
 ]);
-const outsider = owned.use(await startPod({ name: "outsider", address: mesh.outsiderAddress, isCaptured: false }));
+const outsider = lab.owned.use(await startPod({ name: "outsider", address: mesh.outsiderAddress, isCaptured: false }));
 
 const bySleep =
   /(?=.*connection_security_policy="mutual_tls").*source_principal="spiffe:\/\/cluster\.local\/ns\/shop\/sa\/sleep"/;
@@ -78,7 +35,7 @@ const uid = (name: string) => `Kubernetes//Pod/shop/${name}`;
 
 /** Writes an object for the time of the checks, which wait until it has taken effect; resolves when its effect has ended. */
 async function withObject(yaml: string, checks: () => Promise<void>, lifted: () => Promise<boolean>): Promise<void> {
-  const file = join(config, "extra.yaml");
+  const file = join(lab.config, "extra.yaml");
   writeWhole(file, yaml);
   try {
     await checks();
@@ -177,9 +134,9 @@ const checks: Readonly<Record<string, () => Promise<void>>> = {
   "an ALLOW on attributes that a ztunnel cannot see allows no caller": () =>
     withObject(mesh.allowGet, () => until(isRefused, within("sleep to be denied")).then(() => undefined), isServed),
   "a pod that is born is called, and one that goes is not": async () => {
-    const file = join(config, "born.yaml");
+    const file = join(lab.config, "born.yaml");
     writeWhole(file, mesh.podObject("born", mesh.bornAddress, "web"));
-    await startCaptured("born", mesh.bornAddress, "web");
+    await lab.startCaptured({ name: "born", address: mesh.bornAddress, serviceAccount: "web" });
     await until(async () => (await uids()).includes(uid("born")), within("the workload"));
     await until(async () => (await sleep.call(mesh.vip, 80)) === "born", within("a call of the new pod"));
     rmSync(file);
@@ -189,22 +146,17 @@ const checks: Readonly<Record<string, () => Promise<void>>> = {
   "a control plane that restarts sends nothing again, then what changes": async () => {
     const opened = streams();
     const change = await bytesOfDeny();
-    await plane[Symbol.asyncDispose]();
-    assert.equal(await sleep.call(mesh.vip, 80), "web");
-    const held = await bytes();
-    plane = await startPlane();
+    let held = 0;
+    await lab.restartPlane(async () => {
+      assert.equal(await sleep.call(mesh.vip, 80), "web");
+      held = await bytes();
+    });
     await until(() => streams() > opened, within("the next stream"));
     assert.equal(await bytesOfDeny(), change);
     assert.equal(await bytes(), held + change);
   },
 };
 
-for (const [name, check] of Object.entries(checks)) {
-  const failure = await check().then(
-    () => undefined,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  );
-  process.stdout.write(`${JSON.stringify({ name, failure })}\n`);
-}
-await owned.disposeAsync();
+await printOutcomes(checks);
+await lab[Symbol.asyncDispose]();
 process.exit(0);

@@ -9,6 +9,7 @@ export interface ZtunnelOptions {
   readonly pod: Pod;
   readonly namespace: string;
   readonly serviceAccount: string;
+  readonly network?: string;
   readonly token: string;
   /** `host:port` of the secure port as the pod reaches it. */
   readonly discoveryAddress: string;
@@ -81,7 +82,7 @@ export async function startZtunnel(options: ZtunnelOptions): Promise<Ztunnel> {
 }
 
 function environmentOf(options: ZtunnelOptions): Readonly<Record<string, string>> {
-  const { pod, namespace, serviceAccount, discoveryAddress, rootFile, directory } = options;
+  const { pod, namespace, serviceAccount, network, discoveryAddress, rootFile, directory } = options;
   const address = `https://${discoveryAddress}`;
   const name = "istiod.istio-system.svc";
   return {
@@ -96,5 +97,6 @@ function environmentOf(options: ZtunnelOptions): Readonly<Record<string, string>
     AUTH_TOKEN: join(directory, "token"),
     ...{ INSTANCE_IP: pod.address, POD_NAME: pod.name, POD_NAMESPACE: namespace, SERVICE_ACCOUNT: serviceAccount },
     ...{ CLUSTER_ID: "Kubernetes", ISTIO_META_CLUSTER_ID: "Kubernetes" },
+    ...(network !== undefined && { NETWORK: network }),
   };
 }

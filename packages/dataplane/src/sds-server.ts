@@ -43,7 +43,7 @@ export async function serveSecrets(socketPath: string, first: WorkloadCertificat
   const track = (call: ServerDuplexStream<unknown, Buffer>, stream: Stream) => {
     streams.add(stream);
     call.on("end", () => call.end());
-    // However it ends: a client that is gone, or that sends what is no request, causes neither an end nor an error.
+    // Comes however the call ends: a client that disappears, or sends something that is no request, causes neither `end` nor `error`.
     call.on("close", () => streams.delete(stream));
   };
   const stateOfTheWorld: handleBidiStreamingCall<DiscoveryRequest, Buffer> = (call) => {

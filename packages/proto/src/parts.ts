@@ -1,6 +1,6 @@
-/** Messages that are joined from fields which are encoded already. */
+/** Messages that are joined from their fields: bytes that are encoded already, and texts. */
 
-/** In UTF-8. */
+/** Bytes of a text in UTF-8. */
 export function textSize(text: string): number {
   return Buffer.byteLength(text);
 }

@@ -69,7 +69,7 @@ export function joinReplicas(
   const disconnect = (stream: string) => void connected.disconnect(stream);
   const recorded = publishReplica({ id, replica, pages, streams, store, log }, stop);
   inBackground(recorded);
-  const balance = { id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, log };
-  inBackground(balanceStreams({ ...balance, ...(everyMs !== undefined && { everyMs }) }, stop));
+  const balance = { id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, everyMs, log };
+  inBackground(balanceStreams(balance, stop));
   return recorded;
 }

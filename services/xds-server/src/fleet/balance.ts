@@ -21,7 +21,7 @@ export interface BalanceOptions {
   readonly onHandedOff: () => void;
   readonly log: Logger;
   /** Between two looks. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
 }
 
 /** Records of replicas are as old as this. */

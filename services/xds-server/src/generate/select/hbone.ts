@@ -1,9 +1,12 @@
 /** The fields that HBONE tunnels of a proxy have in common. */
+import type { Service } from "@flotilla/model";
 import type { Cluster } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "../../snapshot/scope/hbone.ts";
+import { destinationServices } from "../../snapshot/scope/routed-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { blackHoleCluster } from "../envoy/clusters/cluster-parts.ts";
+import { takesHbone } from "../envoy/endpoints/reached-endpoint.ts";
 import { peerOfCluster } from "../envoy/hbone/baggage.ts";
 import { peerMetadataFilter } from "../envoy/hbone/filter-state.ts";
 import {
@@ -68,6 +71,16 @@ export const tunnelClusterNames = query<readonly string[]>("tunnel-cluster-names
 ]);
 
 export const remoteTunnels: readonly string[] = ["inner_connect_originate", "outer_connect_originate"];
+
+/**
+ * Listeners and clusters of a waypoint by which connections leave in tunnels: those that it opens. An east-west gateway passes its callers' tunnels on, and
+ * opens some where TLS of its own listeners leads to workloads of the ambient mesh: istiod would pass that on, too, and ztunnels refuse it (decision 0473).
+ */
+export const waypointTunnels = query<readonly string[]>("waypoint-tunnels", (view) => {
+  if (!isEastWestGateway(view)) return ["connect_originate", ...(hasRemoteTunnels(view) ? remoteTunnels : [])];
+  const isCaptured = (service: Service) => [...view.endpoints(service).values()].flat().some(takesHbone);
+  return ["forward_inner_connect", ...(destinationServices(view).some(isCaptured) ? ["connect_originate"] : [])];
+});
 
 export interface TunnelClusterInputs extends TunnelInputs {
   readonly kind: "tunnel";

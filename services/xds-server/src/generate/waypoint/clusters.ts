@@ -2,7 +2,6 @@
 import { typeUrl } from "@flotilla/proto";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
-import { hasRemoteTunnels } from "../../snapshot/scope/hbone.ts";
 import { isServiceVisible } from "../../snapshot/scope/services.ts";
 import { query } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
@@ -10,19 +9,17 @@ import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { eastWestOutboundNames, passingClusterNames, waypointOutboundNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
-import { buildTunnelCluster, remoteTunnels, selectTunnelCluster, type TunnelClusterInputs } from "../select/hbone.ts";
+import { buildTunnelCluster, selectTunnelCluster, type TunnelClusterInputs, waypointTunnels } from "../select/hbone.ts";
 import { loadAssignmentsOf } from "../select/load-assignments.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { vipClusterNames, vipTarget } from "./cluster-target.ts";
-import { ownTunnels } from "./own-tunnels.ts";
 
 type ClusterInputs = OutboundClusterInputs | TunnelClusterInputs;
 
-const tunnelNames = query<readonly string[]>("waypoint-tunnel-names", (view) => {
-  if (isEastWestGateway(view))
-    return ["main_internal", "encap", "forward_inner_connect", ...view.read(ownTunnels), "BlackHoleCluster"];
-  return ["main_internal", "encap", "connect_originate", ...(hasRemoteTunnels(view) ? remoteTunnels : [])];
-});
+const tunnelNames = query<readonly string[]>("waypoint-tunnel-names", (view) => [
+  ...["main_internal", "encap", ...view.read(waypointTunnels)],
+  ...(isEastWestGateway(view) ? ["BlackHoleCluster"] : []),
+]);
 
 /** An east-west gateway calls no services of its own accord: it leads TLS of its listeners to them. */
 const otherNames = query<readonly string[]>("waypoint-other-names", (view) =>

@@ -5,18 +5,16 @@
 import { typeUrl } from "@flotilla/proto";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
-import { hasRemoteTunnels } from "../../snapshot/scope/hbone.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { Context } from "../patch/patch.ts";
 import { buildGatewayListener, type GatewayListenerInputs } from "../select/gateway-listeners/build.ts";
 import { selectGatewayListener } from "../select/gateway-listeners/inputs.ts";
 import { gatewayListenerNames } from "../select/gateway-listeners/listener-plans.ts";
-import { remoteTunnels } from "../select/hbone.ts";
+import { waypointTunnels } from "../select/hbone.ts";
 import { buildTunnelListener, selectTunnelListener, type TunnelListenerInputs } from "../select/hbone-listeners.ts";
 import { listenerPatching } from "../select/patching.ts";
 import { buildMainInternal, type MainInternalInputs, selectMainInternal } from "./listeners/main-internal.ts";
-import { ownTunnels } from "./own-tunnels.ts";
 
 type ListenerInputs = TunnelListenerInputs | MainInternalInputs | GatewayListenerInputs;
 
@@ -25,10 +23,8 @@ export const waypointListeners = createGenerator<ListenerInputs, Listener>({
   label: "waypoint ",
   schema: ListenerSchema,
   names: (view) => {
-    const ends = ["connect_terminate", "main_internal"];
-    if (isEastWestGateway(view))
-      return [...ends, "forward_inner_connect", ...view.read(ownTunnels), ...view.read(gatewayListenerNames)];
-    return [...ends, "connect_originate", ...(hasRemoteTunnels(view) ? remoteTunnels : [])];
+    const ofGateway = isEastWestGateway(view) ? view.read(gatewayListenerNames) : [];
+    return ["connect_terminate", "main_internal", ...view.read(waypointTunnels), ...ofGateway];
   },
   select,
   build: (inputs) => {

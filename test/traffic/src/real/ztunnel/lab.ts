@@ -36,7 +36,7 @@ export class ZtunnelLab implements AsyncDisposable {
   readonly config: string;
   plane: ControlPlane;
 
-  /** The bridge is there. */
+  /** Needs the bridge (`makeBridge`). Ready when it resolves. */
   static async start(options: LabOptions): Promise<ZtunnelLab> {
     const { objects, settings, meshConfig = {}, discoveryPort = 15012, trusting } = options;
     const workDir = mkdtempSync(join(tmpdir(), "flotilla-ztunnel-"));
@@ -69,7 +69,7 @@ export class ZtunnelLab implements AsyncDisposable {
     this.owned.defer(() => this.plane[Symbol.asyncDispose]());
   }
 
-  /** Resolves after another process would have begun anew; `meanwhile` runs without a control plane. */
+  /** Stops the control plane, runs `meanwhile`, and starts it again. */
   async restartPlane(meanwhile: () => Promise<void>): Promise<void> {
     await this.plane[Symbol.asyncDispose]();
     await meanwhile();

@@ -18,7 +18,7 @@ export interface AccessLogs {
   readonly listener: readonly AccessLog[];
   /** For beginnings of HBONE tunnels: only those that did not come about. */
   readonly tunnelStart: readonly AccessLog[];
-  /** For tunnels that are passed on: as for their beginnings where Telemetry states the log, all with the mesh's own file. As in istiod. */
+  /** For tunnels that are passed on. As in istiod: failed ones where Telemetry names the providers, all in the mesh's own log file. */
   readonly tunnelPassed: readonly AccessLog[];
   /** For ends of HBONE tunnels: only requests that were turned down. */
   readonly tunnelEnd: readonly AccessLog[];

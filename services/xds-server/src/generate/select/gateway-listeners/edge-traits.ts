@@ -1,4 +1,4 @@
-/** The topology in front of a router (`gatewayTopology` of its ProxyConfig). */
+/** The topology in front of a gateway (`gatewayTopology` of its ProxyConfig). */
 import { ForwardClientCertDetails, type Topology } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { ownPart } from "../../../snapshot/own-proxy-config.ts";
 import { query } from "../../../snapshot/view.ts";
@@ -18,7 +18,7 @@ export const edgeTraits = query<EdgeTraits>("edge-traits", (view) => {
   };
 });
 
-/** Load balancers before the router send PROXY protocol. */
+/** Load balancers before the gateway send PROXY protocol. */
 export const takesProxyProtocol = query<boolean>(
   "takes-proxy-protocol",
   (view) => view.read(topology)?.proxyProtocol !== undefined,

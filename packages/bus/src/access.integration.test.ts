@@ -307,6 +307,12 @@ describe("permissions on NATS", () => {
       found.map((message) => message.sequence),
       [sequence],
     );
+    const gateways = "flotilla.v1.config.Gateway.>";
+    assert.equal(await reader.lastSequence(gateways), sequence);
+    await until(async () => (await reader.count(gateways)) === 1, {
+      withinMs: 60_000,
+      what: "one value on any server",
+    });
     await reader.forget([sequence ?? 0]);
     assert.deepEqual(await webhook.lastValues("flotilla.v1.config.Gateway.>"), []);
   }

@@ -27,6 +27,8 @@ export function authenticatedBus(bus: Bus, seal: Seal, nowMs: () => number): Bus
       }
       return verified;
     },
+    count: (filter) => bus.count(filter),
+    lastSequence: (filter) => bus.lastSequence(filter),
     follow: (options, stop) => follow(bus.follow(options, stop), codes),
     forget: (sequences) => bus.forget(sequences),
     keyValue: async (bucket, options) => {

@@ -36,6 +36,24 @@ export function busConformance(open: () => Promise<Bus>): void {
     assert.deepEqual(await bus.lastValues("flotilla.v1.none.>"), []);
   });
 
+  it("counts values, names the last one, and reads those behind a position", async () => {
+    await using bus = await open();
+    const all = "flotilla.v1.k.>";
+    assert.deepEqual([await bus.count(all), await bus.lastSequence(all)], [0, 0]);
+    const [first = 0, second = 0, third] = await bus.publish([put("k.x", "1"), put("k.y", "1"), put("k.x", "2")]);
+    await bus.publish([put("l.x", "1")]);
+    await until(async () => (await bus.count(all)) === 2, { withinMs: 5_000, what: "two values on any server" });
+    assert.equal(await bus.lastSequence(all), third);
+    assert.equal(await bus.lastSequence("flotilla.v1.k.y"), second);
+    const behind = async (afterSequence: number) =>
+      (await bus.lastValues(all, { afterSequence })).map(({ sequence }) => sequence);
+    assert.deepEqual(await behind(first), [second, third]);
+    assert.deepEqual(await behind(second), [third]);
+    assert.deepEqual(await behind(third ?? 0), []);
+    await bus.forget([second]);
+    await until(async () => (await bus.count(all)) === 1, { withinMs: 5_000, what: "one value on any server" });
+  });
+
   it("delivers what is there, says when that is all, and goes on", async () => {
     await using bus = await open();
     await using other = await open();

@@ -57,6 +57,8 @@ export interface FollowOptions {
 export interface ReadOptions {
   /** Limits the rate of reading, so that messages published meanwhile are not delayed. */
   readonly isPaced?: boolean;
+  /** Only values that were stored after this position. */
+  readonly afterSequence?: number;
 }
 
 /** A connection to the bus. Disposing of it closes the connection and ends all followers. */
@@ -68,6 +70,10 @@ export interface Bus extends AsyncDisposable {
   publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]>;
   /** The last value of every subject under `filter`, in order of sequence; waits for servers that are away. */
   lastValues(filter: string, options?: ReadOptions): Promise<readonly StoredMessage[]>;
+  /** The number of subjects under `filter` that have a value, deletes included. Of several servers, one that is behind may answer. */
+  count(filter: string): Promise<number>;
+  /** The position of the last value under `filter`; 0 when there is none. */
+  lastSequence(filter: string): Promise<number>;
   /** Messages from a position on, in order of sequence and without end; survives reconnects. */
   follow(options: FollowOptions, stop: AbortSignal): AsyncIterable<BusItem>;
   /** Removes messages that are last values, for good; who follows from before the last of them gets a `reset`. */

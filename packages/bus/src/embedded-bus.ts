@@ -77,7 +77,9 @@ export function connectEmbedded(
       sequence.wake();
       return positions;
     },
-    lastValues: async (filter) => sequence.after(0, [filter]),
+    lastValues: async (filter, { afterSequence = 0 } = {}) => sequence.after(afterSequence, [filter]),
+    count: async (filter) => sequence.after(0, [filter]).length,
+    lastSequence: async (filter) => sequence.after(0, [filter]).at(-1)?.sequence ?? 0,
     follow: (options, stop) => follow(sequence, options, AbortSignal.any([stop, closing.signal])),
     forget: async (forgotten) => forget(sequence, forgotten, nowMs()),
     keyValue: async (bucketName, options = {}) => {

@@ -16,8 +16,14 @@ export interface ForgetDeletesOptions {
 /** Milliseconds of a day. */
 export const dayMs = 86_400_000;
 
-/** @param messages the last of each key in the stream; those of others stay */
-export async function forgetDeletes(options: ForgetDeletesOptions, messages: readonly StoredMessage[]): Promise<void> {
+/**
+ * Resolves to the subjects that are gone.
+ * @param messages the last of each key in the stream; those of others stay
+ */
+export async function forgetDeletes(
+  options: ForgetDeletesOptions,
+  messages: readonly StoredMessage[],
+): Promise<readonly string[]> {
   const { bus, publisher, log, nowMs, keepDeletesMs = 7 * dayMs } = options;
   const old = messages.filter(
     (message) =>
@@ -25,7 +31,9 @@ export async function forgetDeletes(options: ForgetDeletesOptions, messages: rea
   );
   try {
     await bus.forget(old.map(({ sequence }) => sequence));
+    return old.map(({ subject }) => subject);
   } catch (error) {
     log.warn("old deletes not purged, trying again later", { count: old.length, error });
+    return [];
   }
 }

@@ -39,6 +39,10 @@ export class HeldChanges {
     return this.#held.has(subject);
   }
 
+  get size(): number {
+    return this.#held.size;
+  }
+
   digests(): Digests {
     return this.#digests.read();
   }
@@ -71,11 +75,19 @@ export class HeldChanges {
   /**
    * Takes over what the stream was found to hold, but for subjects that were published since. Returns what has to be published
    * for it to hold again what it should.
+   * @param read the subjects that were read; all unless given
    */
-  correct(stored: ReadonlyMap<string, string>, publishedSince: ReadonlySet<string>): readonly Change[] {
+  correct(
+    stored: ReadonlyMap<string, string>,
+    publishedSince: ReadonlySet<string>,
+    read?: ReadonlySet<string>,
+  ): readonly Change[] {
     const lost = new Map<string, Held>();
-    for (const [subject, held] of this.#held)
-      if (stored.get(subject) !== held.fingerprint && !publishedSince.has(subject)) lost.set(subject, held);
+    for (const subject of read ?? this.#held.keys()) {
+      const held = this.#held.get(subject);
+      if (held === undefined || publishedSince.has(subject)) continue;
+      if (stored.get(subject) !== held.fingerprint) lost.set(subject, held);
+    }
     const strange = [...stored.keys()].filter((subject) => !this.#held.has(subject) && !publishedSince.has(subject));
     const changes = [...this.#changesOf(lost), ...strange.flatMap((subject) => deleteOf(subject) ?? [])];
     for (const subject of [...lost.keys(), ...strange]) {
@@ -116,16 +128,17 @@ interface Reading {
   readonly seal: Seal | undefined;
   /** Topics of the publisher, as far as they are known. */
   readonly topics: ReadonlySet<string>;
-  /** Reads only the topics, at a limited rate; otherwise the whole stream at full speed. */
-  readonly onlyTopics?: boolean;
+  /** Reads only the topics, after this position, at a limited rate; otherwise the whole stream at full speed. */
+  readonly topicsAfter?: number;
 }
 
 /** Reads a publisher's messages from the stream, yields to other work in between, and returns them. */
 export async function readPublished(
-  { bus, publisher, seal, topics, onlyTopics = false }: Reading,
+  { bus, publisher, seal, topics, topicsAfter }: Reading,
   onHeld: (subject: string, fingerprint: string) => void,
 ): Promise<readonly StoredMessage[]> {
-  const messages = onlyTopics ? await readPaced(bus, topics) : await bus.lastValues(filters.everything);
+  const messages =
+    topicsAfter === undefined ? await bus.lastValues(filters.everything) : await readPaced(bus, topics, topicsAfter);
   const timeSlice = new TimeSlice();
   for (const message of messages) {
     if (publisherOf(message) !== publisher) continue;
@@ -141,10 +154,14 @@ export async function readPublished(
 }
 
 /** One type of change after the other, each in order of sequence. */
-async function readPaced(bus: Reading["bus"], topics: ReadonlySet<string>): Promise<readonly StoredMessage[]> {
+async function readPaced(
+  bus: Reading["bus"],
+  topics: ReadonlySet<string>,
+  afterSequence: number,
+): Promise<readonly StoredMessage[]> {
   const found: StoredMessage[] = [];
   for (const filter of filtersOf(topics))
-    for (const message of await bus.lastValues(filter, { isPaced: true })) found.push(message);
+    for (const message of await bus.lastValues(filter, { isPaced: true, afterSequence })) found.push(message);
   return found;
 }
 

@@ -123,7 +123,7 @@ export class JetStreamInMemory {
     const id = randomUUID();
     const inbox = String(config["deliver_subject"]);
     const consumer = { id, inbox, stream, filters, reached, delivered: 0 };
-    this.consumers.set(id, consumer);
+    if (config["deliver_subject"] !== undefined) this.consumers.set(id, consumer);
     return { name: id, stream_name: name, config, num_pending: pendingOf(consumer).length };
   }
 }

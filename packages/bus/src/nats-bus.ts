@@ -1,16 +1,25 @@
 /** The bus over NATS JetStream: one stream for the fleet, the last message of each subject kept. */
 import { delay, type Logger, orAborted } from "@flotilla/runtime";
-import type { JetStreamClient } from "nats";
+import type { JetStreamClient, JetStreamManager } from "nats";
 import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, ReadOptions, StoredMessage } from "./bus.ts";
 import { horizonSubject, type Mark, type MarkedPlace, markText, type ReadPlace, readMark, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
+import { lastSequence } from "./jetstream.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
 import { closeConnection, connectUntilAborted, retryUntilAborted } from "./nats-connection.ts";
 import { openNatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
 import { type NatsConnectOptions, retryMs } from "./nats-options.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
-import { horizonOf, markedPlace, openStream, removeMessage, type StreamLook, streamName } from "./nats-stream.ts";
+import {
+  countOf,
+  horizonOf,
+  markedPlace,
+  openStream,
+  removeMessage,
+  type StreamLook,
+  streamName,
+} from "./nats-stream.ts";
 import { deliveries } from "./ordered-consumer.ts";
 import { ReadWindow } from "./read-window.ts";
 import type { SetAside } from "./set-aside.ts";
@@ -105,6 +114,14 @@ class NatsBus implements Bus {
     return retryUntilAborted(read, { what: "nats", log: this.#log }, this.#link.closed);
   }
 
+  count(filter: string): Promise<number> {
+    return this.#answered((manager) => countOf(manager, filter));
+  }
+
+  lastSequence(filter: string): Promise<number> {
+    return this.#answered((manager) => lastSequence(manager, streamName, [filter]));
+  }
+
   async *follow(options: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
     const { filters, afterSequence, epoch } = options;
     const until = AbortSignal.any([stop, this.#link.closed]);
@@ -166,6 +183,15 @@ class NatsBus implements Bus {
     await this.#link.close();
   }
 
+  /** Asks again until the servers answer. */
+  #answered<T>(ask: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    const request = async () => {
+      await this.#link.whenBack();
+      return orAborted(ask(this.#link.manager), this.#link.lost);
+    };
+    return retryUntilAborted(request, { what: "nats", log: this.#log }, this.#link.closed);
+  }
+
   /** One server that has run all the time has all that it had. */
   async #markedPlace(
     { mark, server: before, window, filters, position }: Following,
@@ -208,16 +234,19 @@ class NatsBus implements Bus {
   }
 
   /** Goes on behind a gap rather than from the start: a line that loses some deliveries of every read would never let one end. */
-  async #readLastValues(filter: string, options: ReadOptions): Promise<readonly StoredMessage[]> {
+  async #readLastValues(
+    filter: string,
+    { isPaced = false, afterSequence = 0 }: ReadOptions,
+  ): Promise<readonly StoredMessage[]> {
     await this.#link.whenBack();
     const { connection, manager, lost } = this.#link;
     const found = new Map<string, StoredMessage>();
-    let reached = 0;
+    let reached = afterSequence;
     while (!lost.aborted) {
       // The stream keeps one message of each subject: those after a sequence are last values, too.
       const start = reached === 0 ? "last-per-subject" : reached;
       for await (const item of deliveries(
-        { connection, manager, stream: streamName, filters: [filter], start, ...options },
+        { connection, manager, stream: streamName, filters: [filter], start, isPaced },
         lost,
       )) {
         if (item.kind === "message") {

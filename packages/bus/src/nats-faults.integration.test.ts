@@ -115,6 +115,32 @@ describe("bus over NATS with faults", () => {
     });
   });
 
+  it("values that are removed from a running server, or replaced there, are found among those that are not read", async () => {
+    await using bus = await open();
+    const publisher = publisherOn(bus);
+    await publisher.synchronize(["a", "b", "c"].map((name) => config(name, 1)));
+    for (let i = 0; i < 2; i++) assert.equal(await publisher.attest(), 0);
+    const subject = (name: string) => `${filters.config.slice(0, -1)}VirtualService.shop.${name}`;
+    const connection = await connect({ servers: server.url });
+    try {
+      const { streams } = await connection.jetstreamManager();
+      await streams.deleteMessage("FLOTILLA", await bus.lastSequence(subject("a")), false);
+      await connection.jetstream().publish(subject("b"), new TextEncoder().encode("{}"));
+    } finally {
+      await connection.close();
+    }
+    assert.equal(await publisher.attest(), 2);
+    assert.equal(await publisher.attest(), 0);
+    assert.equal(await bus.count(filters.config), 3);
+    await using reader = read(bus, ["c"]);
+    await until(() => reader.kinds().includes("synced"), { withinMs: 60_000, what: "all values" });
+    assert.deepEqual([...reader.held].sort(), [
+      ["a", 1],
+      ["b", 1],
+      ["c", 1],
+    ]);
+  });
+
   it("groups stay whole when the server is killed again and again", async () => {
     await using bus = await open();
     await using reader = await open();

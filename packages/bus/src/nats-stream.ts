@@ -1,9 +1,12 @@
 /** The one stream of the fleet: made when it is not there, brought to our settings when it is. */
 import {
+  AckPolicy,
+  DeliverPolicy,
   DiscardPolicy,
   type JetStreamManager,
   NatsError,
   nanos,
+  nuid,
   RetentionPolicy,
   StorageType,
   type StreamConfig,
@@ -14,6 +17,9 @@ import { boundSettings, isNotFound, lastMessage, type ReplicaOptions, updateStre
 
 /** Name of the fleet's stream in JetStream. */
 export const streamName = "FLOTILLA";
+
+/** Life of a consumer that was only made for its count, in milliseconds. */
+const unusedMs = 1_000;
 
 /** The server's word for a message that is not there. */
 const noSuchSequence = 10_043;
@@ -61,6 +67,19 @@ export async function markedPlace(manager: JetStreamManager, { sequence }: Mark)
     if (isNotFound(error)) return "replaced";
     throw error;
   }
+}
+
+/**
+ * The number of messages under a filter: what a new consumer has before it, for the server's own counts by subject are a list of all
+ * subjects. The consumer is not read from, and the server removes it.
+ */
+export async function countOf(manager: JetStreamManager, filter: string): Promise<number> {
+  const { num_pending } = await manager.consumers.add(streamName, {
+    // With a name the subject of the request has the filter too, by which NATS decides whether a service may read it.
+    ...{ name: nuid.next(), filter_subject: filter, deliver_policy: DeliverPolicy.All },
+    ...{ ack_policy: AckPolicy.None, mem_storage: true, num_replicas: 1, inactive_threshold: nanos(unusedMs) },
+  });
+  return num_pending;
 }
 
 /** For good. One that is gone already is no failure. */

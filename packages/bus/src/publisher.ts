@@ -8,10 +8,11 @@ import { type Logger, TimeSlice, Turns } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { type Prepared, pack, prepare } from "./envelope.ts";
 import { BusError } from "./errors.ts";
-import { dayMs, forgetDeletes } from "./forget-deletes.ts";
+import { forgetDeletes } from "./forget-deletes.ts";
 import { groupMessages, HeldChanges, type Packed, type Remembered, readPublished, whyRefused } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
-import { deleteOf, digestsOf, encodeMarker, filters, keyText, subjectOf, syncSubject, topicOf } from "./topics.ts";
+import { type Reading, StreamComparison } from "./stream-comparison.ts";
+import { deleteOf, digestsOf, encodeMarker, keyText, subjectOf, syncSubject, topicOf } from "./topics.ts";
 
 /** Bus, name and seal of a publisher; two publishers never write the same key. */
 export interface PublisherOptions {
@@ -69,8 +70,8 @@ export interface Publisher {
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
   publish(changes: readonly Change[], options?: PublishOptions): Promise<number>;
   /**
-   * Compares what the stream holds of ours with what we published, publishes what differs, and publishes the digests of all, for
-   * those who follow to compare; changes are published meanwhile. Resolves to the number of differences; before the whole state was
+   * Compares what the stream holds of ours with what we published (`StreamComparison`), publishes what differs, and publishes the digests of
+   * all, for those who follow to compare; changes are published meanwhile. Resolves to the number of differences; before the whole state was
    * published nothing is done.
    */
   attest(): Promise<number>;
@@ -96,15 +97,16 @@ class KeyedPublisher implements Publisher {
   #state: "unread" | "read" | "synchronized" = "unread";
   #isMarked = false;
   #revision = 0;
-  #sweptAtMs = 0;
-  /** Subjects that were published since a comparison with the stream began. */
-  #sentMeanwhile: Set<string> | undefined;
+  #comparison: StreamComparison;
   /** Serializes calls: each compares with the values sent before it. */
   readonly #turns = new Turns();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
     this.#held = new HeldChanges(options.current);
+    this.#comparison = new StreamComparison(options);
+    // Servers that were away may have lost what they had acknowledged.
+    options.bus.onState(() => this.#comparison.distrust());
     options.bus.onEpoch(
       () => void this.#turns.take(() => this.#republish()).catch((error) => this.#onRepublishFailed(error)),
     );
@@ -196,7 +198,7 @@ class KeyedPublisher implements Publisher {
     this.lastSequence = Math.max(this.lastSequence, ...sequences.slice(-1));
     for (const { remembered } of packed) {
       this.#held.remember(remembered);
-      this.#sentMeanwhile?.add(remembered.subject);
+      this.#comparison.noteSent(remembered);
       this.#topics.add(topicOf(remembered.subject));
     }
     this.#options.onPublished?.(
@@ -204,7 +206,7 @@ class KeyedPublisher implements Publisher {
       cause,
     );
     log.debug("published", { changes: packed.length, revision, urgent });
-    await this.#sweepDaily();
+    await this.#comparison.forgetDaily();
     return packed.length;
   }
 
@@ -228,28 +230,30 @@ class KeyedPublisher implements Publisher {
     return this.#held.keepsChanges ? change : { type: change.type, op: change.op };
   }
 
-  /** The stream is read while changes go on being published: those of meanwhile are left to the next comparison. */
   async attest(): Promise<number> {
     if (this.#state !== "synchronized") return 0;
-    const held = this.#held;
-    const sent = new Set<string>();
-    this.#sentMeanwhile = sent;
-    const stored = new Map<string, string>();
-    const onHeld = (subject: string, fingerprint: string) => void stored.set(subject, fingerprint);
-    const messages = await readPublished({ ...this.#options, topics: this.#topics, onlyTopics: true }, onHeld);
-    await forgetDeletes(this.#options, messages);
+    return (await this.#compare("new")) ?? (await this.#compare("all")) ?? 0;
+  }
+
+  /** The stream is read while changes go on being published. Undefined when that was not enough to find every difference. */
+  async #compare(extent: Reading["extent"]): Promise<number | undefined> {
+    const [held, comparison] = [this.#held, this.#comparison];
+    for (const topic of Object.keys(held.digests())) this.#topics.add(topic);
+    const reading = await comparison.read(this.#topics, extent);
+    if (reading === undefined) return undefined;
     return this.#turns.take(async () => {
-      this.#sentMeanwhile = undefined;
       // Somebody else may have published, or the stream was lost: then it was read anew.
       if (held !== this.#held) return 0;
-      const count = await this.#publishLost(stored, sent);
-      await this.#mark();
+      if (!(await comparison.isComplete(reading, held))) return undefined;
+      comparison.take(reading);
+      const count = await this.#publishLost(reading);
+      comparison.end(reading, await this.#mark());
       return count;
     });
   }
 
-  async #publishLost(stored: ReadonlyMap<string, string>, sent: ReadonlySet<string>): Promise<number> {
-    const lost = this.#held.correct(stored, sent);
+  async #publishLost({ stored, sent, subjects, extent }: Reading): Promise<number> {
+    const lost = this.#held.correct(stored, sent, extent === "all" ? undefined : subjects);
     if (lost.length === 0) return 0;
     const keys = lost.slice(0, namedKeys).map((change) => keyText(change).slice(0, maxLoggedKey));
     this.#options.log.warn("published values missing on the bus", { count: lost.length, keys });
@@ -260,18 +264,21 @@ class KeyedPublisher implements Publisher {
   #forget(): HeldChanges {
     const before = this.#held;
     this.#held = new HeldChanges(this.#options.current);
+    this.#comparison = new StreamComparison(this.#options);
     this.#state = "unread";
     return before;
   }
 
-  async #mark(): Promise<void> {
+  /** Resolves to the marker's position. */
+  async #mark(): Promise<number> {
     const { bus, publisher } = this.#options;
     const held = this.#held.digests();
     for (const topic of Object.keys(held)) this.#topics.add(topic);
     const digests = { ...digestsOf([], this.#topics), ...held };
     const payload = encodeMarker({ publisher, epoch: this.#epoch, digests });
-    await bus.publish([{ subject: syncSubject(publisher), payload }]);
+    const [position = 0] = await bus.publish([{ subject: syncSubject(publisher), payload }]);
     this.#isMarked = true;
+    return position;
   }
 
   async #read(): Promise<void> {
@@ -281,15 +288,7 @@ class KeyedPublisher implements Publisher {
     );
     this.#isMarked = messages.some(({ subject }) => subject === syncSubject(this.#options.publisher));
     this.#state = "read";
-    this.#sweptAtMs = this.#options.nowMs();
     await forgetDeletes(this.#options, messages);
-  }
-
-  async #sweepDaily(): Promise<void> {
-    const { bus, nowMs } = this.#options;
-    if (nowMs() - this.#sweptAtMs < dayMs) return;
-    this.#sweptAtMs = nowMs();
-    await forgetDeletes(this.#options, await bus.lastValues(filters.everything));
   }
 
   /** The stream was lost: what we published is stored nowhere else. */

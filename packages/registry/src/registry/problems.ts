@@ -10,6 +10,8 @@ import type { RegistryProblem } from "./problem.ts";
 
 type Finding = Omit<RegistryProblem, "object">;
 
+const none: readonly Finding[] = [];
+
 /** Looks at everything: meant for a status page and a timer, not for each change. */
 export function findProblems(objects: Objects, services: Iterable<Service>): readonly RegistryProblem[] {
   return [
@@ -28,9 +30,10 @@ function problemsOf<Value>(
   values: ReadonlyMap<string, Value>,
   findings: (value: Value) => readonly Finding[],
 ): readonly RegistryProblem[] {
-  return [...values].flatMap(([name, value]) =>
-    findings(value).map((finding) => ({ object: `${kind}/${name}`, ...finding })),
-  );
+  const problems: RegistryProblem[] = [];
+  for (const [name, value] of values)
+    for (const finding of findings(value)) problems.push({ object: `${kind}/${name}`, ...finding });
+  return problems;
 }
 
 function serviceFindings({ spec = {}, metadata }: KubeService): readonly Finding[] {
@@ -71,7 +74,8 @@ function sliceFindings(slice: KubeEndpointSlice, objects: Objects): readonly Fin
 }
 
 function podFindings({ status }: KubePod): readonly Finding[] {
-  if (status?.phase !== "Running" || addressesOf(status).length > 0) return [];
+  // Most pods have one, and there are many: no list is made of it.
+  if (status?.phase !== "Running" || status.podIP || addressesOf(status).length > 0) return none;
   return [{ field: "status.podIP", reason: "is empty, and the pod is running" }];
 }
 

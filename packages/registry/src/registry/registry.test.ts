@@ -43,6 +43,18 @@ test("an endpoint waits for its pod, and the wait is reported", () => {
   assert.deepEqual(one.problems(), []);
 });
 
+test("problems are looked for again after each input, also one that publishes nothing", () => {
+  const one = registry();
+  const reported = () => one.problems().map(({ object }) => object);
+  const addressless = { ...pod("p", "10.1.0.1"), status: { phase: "Running" } };
+  assert.deepEqual(one.problems(), []);
+  assert.deepEqual(one.apply([put(addressless)]).changes, []);
+  assert.deepEqual(reported(), ["Pod/n/p"]);
+  assert.equal(one.problems(), one.problems(), "one list while nothing is applied");
+  one.apply([gone("Pod", "p")]);
+  assert.deepEqual(reported(), []);
+});
+
 test("an event without a change publishes nothing", () => {
   const one = registry();
   one.apply([service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" })].map(put));

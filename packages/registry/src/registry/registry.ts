@@ -62,6 +62,8 @@ export class Registry {
   #networks: MeshNetworksSpec | undefined;
 
   readonly #role: RegistryRole;
+  /** Undefined: not looked for since the last change. */
+  #problems: readonly RegistryProblem[] | undefined;
 
   /** `serviceOfMesh`: a Service of any cluster by `namespace/name`; imports are made of it where the own cluster has none. */
   constructor(
@@ -147,14 +149,16 @@ export class Registry {
     return this.#machines.records();
   }
 
+  /** The same list until something is applied again: to check all objects takes milliseconds in a large mesh. */
   problems(): readonly RegistryProblem[] {
-    return [
+    this.#problems ??= [
       ...this.#discovery.problems(),
       ...findProblems(this.#objects, this.#published.services()),
       ...this.#consul.problems(),
       ...this.#file.problems(),
       ...this.#machines.problems(),
     ];
+    return this.#problems;
   }
 
   /** Applies discoverySelectors to Kubernetes' objects; the publisher of configuration has left out its own. */
@@ -222,6 +226,7 @@ export class Registry {
   }
 
   #recompute(dirty: Dirty): RegistryUpdate {
+    this.#problems = undefined;
     const update = new UpdateInProgress(this.#published, this.#settings.drainingLabel);
     for (const slice of dirty.slices) this.#kubernetes.forgetSlice(slice);
     for (const name of dirty.services) {

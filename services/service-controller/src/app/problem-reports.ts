@@ -12,7 +12,7 @@ export interface ReportOptions {
   readonly refused: Gauge;
 }
 
-/** Problems of objects in force are found by a check of all of them: too much for each change. */
+/** Problems of objects in force are found by a check of all of them after a change: too much for each change. */
 const everyMs = 2_000;
 /** Problems that change in a source are reported once for all changes that come meanwhile, and behind the change on its way to proxies. */
 const reportAfterMs = 100;

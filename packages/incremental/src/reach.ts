@@ -44,6 +44,8 @@ function ownResult<Subject>(cell: AnyCell<Subject>): Results {
 
 /** One of the two where it holds the other. */
 function union(a: Results, b: Results): Results {
+  // Most cells have no result of their own and one dependent.
+  if (a.size === 0) return b;
   if (a === b || b.isSubsetOf(a)) return a;
   return a.isSubsetOf(b) ? b : a.union(b);
 }

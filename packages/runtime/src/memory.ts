@@ -17,8 +17,8 @@ export const memoryEnvironment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Has V8 collect garbage once the old generation is `percent` larger than what was alive at the last collection, where V8 would let a small
- * heap double. For processes that keep little and whose garbage is collected in some ten milliseconds.
+ * Has V8 collect garbage once the old generation is `percent` larger than what was alive at the last collection. V8's own bound follows how
+ * much is allocated: a small heap may double, and after a collection in a quiet time a tenth more begins the next one.
  */
 export function limitHeapGrowth(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`);

@@ -43,6 +43,7 @@ export interface MessageCacheOptions {
 export class MessageCache {
   readonly #options: MessageCacheOptions;
   readonly #entries = { sotw: new Map<MessageBody, Entry>(), delta: new Map<MessageBody, Entry>() };
+  #lastUsed: Entry | undefined;
   #bytes = 0;
   #serial = 0;
 
@@ -59,8 +60,12 @@ export class MessageCache {
     const entries = this.#entries[form];
     const known = entries.get(body);
     if (known !== undefined) {
-      entries.delete(body); // to the end: the order of the map is the order of use
-      entries.set(body, known);
+      // To the end: the order of the map is the order of use. Mostly it is there, since many streams send one message in turn.
+      if (known !== this.#lastUsed) {
+        entries.delete(body);
+        entries.set(body, known);
+        this.#lastUsed = known;
+      }
       known.usedAtMs = this.#options.now();
       if (known.version === version && known.message.serial > afterSerial) return known.message;
       const message = this.#complete(form, messageOf(known.message.frame).subarray(0, known.bodyBytes), version);
@@ -71,7 +76,9 @@ export class MessageCache {
     }
     const encoded = form === "sotw" ? encodeSotwBody(body) : encodeDeltaBody(body);
     const message = this.#complete(form, encoded, version);
-    entries.set(body, { message, version, bodyBytes: encoded.length, usedAtMs: this.#options.now() });
+    const entry = { message, version, bodyBytes: encoded.length, usedAtMs: this.#options.now() };
+    entries.set(body, entry);
+    this.#lastUsed = entry;
     this.#bytes += message.frame.length;
     this.#shrink();
     return message;

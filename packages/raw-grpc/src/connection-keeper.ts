@@ -1,5 +1,6 @@
 /** Finds connections that are dead or too old. One timer for all: most connections are idle, and there are thousands. */
 import { constants, type ServerHttp2Session } from "node:http2";
+import { onSharedTick } from "@flotilla/runtime";
 
 /** Intervals and ages of connections, in milliseconds. */
 export interface KeeperOptions {
@@ -21,13 +22,13 @@ interface Watched {
 export class ConnectionKeeper implements Disposable {
   readonly #options: KeeperOptions;
   readonly #watched = new Map<ServerHttp2Session, Watched>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #endLooking: () => void;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
     const { keepaliveMs, keepaliveTimeoutMs, maxAgeMs = Number.POSITIVE_INFINITY, maxAgeGraceMs } = options;
     const shortest = Math.min(keepaliveMs, keepaliveTimeoutMs, maxAgeMs, maxAgeGraceMs);
-    this.#timer = setInterval(() => this.#look(), Math.min(1_000, Math.max(10, shortest / 4))).unref();
+    this.#endLooking = lookEvery(Math.max(10, shortest / 4), () => this.#look());
   }
 
   get size(): number {
@@ -54,7 +55,7 @@ export class ConnectionKeeper implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#endLooking();
   }
 
   #look(): void {
@@ -69,6 +70,15 @@ export class ConnectionKeeper implements Disposable {
       }
     }
   }
+}
+
+const longestMs = 1_000;
+
+/** The process has other loops of a second, which wake it up anyway. */
+function lookEvery(ms: number, look: () => void): () => void {
+  if (ms >= longestMs) return onSharedTick(look);
+  const timer = setInterval(look, ms).unref();
+  return () => clearInterval(timer);
 }
 
 /** GOAWAY without the last stream that was begun: all that are under way may go on. */

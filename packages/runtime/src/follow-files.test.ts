@@ -5,7 +5,8 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { followFiles } from "./follow-files.ts";
+import { FileReader, followFiles } from "./follow-files.ts";
+import { until } from "./wait.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-follow-files-"));
 after(() => rmSync(directory, { recursive: true }));
@@ -34,5 +35,23 @@ describe("followed files", () => {
     for (let reads = 0; reads < 50; reads++) await readFile(file);
     stop.abort();
     assert.deepEqual(await next, { done: true, value: undefined });
+  });
+  it("are read once after they have settled, and again when they change", async () => {
+    const file = join(directory, "c");
+    writeFileSync(file, "one");
+    const reader = new FileReader([file]);
+    const isKept = async () => {
+      const before = await reader.read();
+      return (await reader.read()) === before;
+    };
+    await until(isKept, { withinMs: 60_000, what: "the file to settle", everyMs: 100 });
+    assert.deepEqual((await reader.read()).texts, ["one"]);
+    // As long as the text before.
+    writeFileSync(file, "two");
+    assert.deepEqual((await reader.read()).texts, ["two"]);
+    rmSync(file);
+    assert.match((await reader.read()).reason, /ENOENT/);
+    writeFileSync(file, "two");
+    assert.deepEqual((await reader.read()).texts, ["two"]);
   });
 });

@@ -13,7 +13,7 @@ export { readAdminAddress, recordAdminAddress } from "./admin-records.ts";
 export { BoundedQueue } from "./bounded-queue.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
-export { type FilesVersion, followFiles } from "./follow-files.ts";
+export { FileReader, type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
 export { hostFailure } from "./host-failure.ts";
 export type { Introspection } from "./introspection/introspection.ts";
@@ -39,6 +39,7 @@ export type { ProcessPages } from "./process-pages.ts";
 export type { Condition, ReadyReport } from "./readiness.ts";
 export { type FailureReport, lifeSettings, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
+export { onSharedTick, sharedDelay } from "./shared-delay.ts";
 export {
   type Service,
   type ServiceOptions,

@@ -4,11 +4,12 @@
  */
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { Gauge, type Registry } from "prom-client";
+import { busyInterval } from "./busy-interval.ts";
 
 /** Begins the names of all figures. */
 export const loopLagName = "nodejs_eventloop_lag_";
 
-/** A stall shorter than this is seen by chance. */
+/** A stall shorter than this is seen by chance, and one that begins while the loop is quiet where it is shorter than a second. */
 const lookMs = 100;
 
 type Figure = readonly [name: string, help: string, ns: (lags: RecordableHistogram) => number];
@@ -26,13 +27,8 @@ const figures: readonly Figure[] = [
 /** Declares how late timers run: since the last reading, which begins anew. */
 export function declareLoopLag(registry: Registry): void {
   const lags = createHistogram();
-  let dueMs = performance.now() + lookMs;
-  setInterval(() => {
-    const now = performance.now();
-    // One nanosecond is the least that the histogram takes.
-    lags.record(Math.max(1, Math.round((now - dueMs) * 1e6)));
-    dueMs = now + lookMs;
-  }, lookMs).unref();
+  // One nanosecond is the least that the histogram takes.
+  busyInterval(({ lateMs }) => lags.record(Math.max(1, Math.round(lateMs * 1e6))), lookMs);
   let reading: readonly number[] = [];
   const read = (): void => {
     reading = lags.count === 0 ? figures.map(() => 0) : figures.map(([, , ns]) => ns(lags) / 1e9);

@@ -2,7 +2,7 @@
 import { type EventLoopUtilization, performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { delay } from "./wait.ts";
+import { sharedDelay } from "./shared-delay.ts";
 
 /**
  * For the environment of a service's process: memory of large messages goes back to the system when it is freed, and garbage of one burst
@@ -100,6 +100,6 @@ function processProbe(): MemoryProbe {
       return utilization;
     },
     nowMs: () => performance.now(),
-    wait: delay,
+    wait: sharedDelay,
   };
 }

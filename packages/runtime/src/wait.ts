@@ -1,6 +1,7 @@
 /** Waiting that ends: with a deadline, with an AbortSignal, or both. */
 import { setTimeout as timeout } from "node:timers/promises";
 import { RuntimeError } from "./errors.ts";
+import { sharedDelay, sharedTimer } from "./shared-delay.ts";
 
 /** Resolves after `ms`, or at once when `stop` fires: check `stop.aborted` after it. */
 export async function delay(ms: number, stop?: AbortSignal): Promise<void> {
@@ -137,16 +138,29 @@ export class Wakeup {
     this.#resolve?.();
   }
 
+  /** As `wait`, with `sharedDelay`: for a loop that checks something in an interval as well. */
+  waitShared(stop: AbortSignal, withinMs: number): Promise<boolean> {
+    return this.#wait(stop, (end) => sharedTimer(withinMs, end));
+  }
+
   /** True when it was woken; false when `withinMs` were up or `stop` fired. */
-  async wait(stop: AbortSignal, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+  wait(stop: AbortSignal, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+    return this.#wait(stop, (end) => {
+      const timer = Number.isFinite(withinMs) ? setTimeout(end, withinMs) : undefined;
+      return () => clearTimeout(timer);
+    });
+  }
+
+  /** @param limit calls its argument when the time is up, and returns a function that cancels that */
+  async #wait(stop: AbortSignal, limit: (end: () => void) => () => void): Promise<boolean> {
     if (!this.#called && !stop.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const onAbort = () => resolve();
       this.#resolve = resolve;
-      const timer = Number.isFinite(withinMs) ? setTimeout(resolve, withinMs) : undefined;
+      const cancel = limit(resolve);
       stop.addEventListener("abort", onAbort, { once: true });
       await promise;
-      clearTimeout(timer);
+      cancel();
       stop.removeEventListener("abort", onAbort);
       this.#resolve = undefined;
     }
@@ -176,6 +190,6 @@ export async function delayByWallClock(ms: number, stop?: AbortSignal, nowMs: ()
   while (stop?.aborted !== true) {
     const leftMs = ms - Math.max(performance.now() - steadyMs, nowMs() - wallMs);
     if (leftMs <= 0) return;
-    await delay(Math.min(leftMs, lookMs), stop);
+    await (leftMs > lookMs ? sharedDelay(lookMs, stop) : delay(leftMs, stop));
   }
 }

@@ -8,7 +8,7 @@ import type { Debugger, InspectorNotification, Session } from "node:inspector";
 
 export interface WatchdogThreadData {
   readonly service: string;
-  /** Beats of the main thread, stalls that were reported, 1 where an inspector is open. */
+  /** Beats of the main thread, stalls that were reported, 1 where an inspector is open, milliseconds from the last beat to the next. */
   readonly shared: Int32Array;
   readonly tickMs: number;
   readonly reportAfterMs: number;
@@ -33,25 +33,27 @@ export class WatchdogThread {
   #beats = -1;
   #stalledMs = 0;
   #isReported = false;
-  #lastTickMs = performance.now();
 
   constructor(data: WatchdogThreadData) {
     this.#data = data;
   }
 
   run(): void {
-    this.#tick().then(
-      () => setTimeout(() => this.run(), this.#data.tickMs),
-      (error: unknown) => void this.#log("warn", "watchdog ended", { error: String(error) }),
-    );
+    this.#watch().catch((error: unknown) => this.#log("warn", "watchdog ended", { error: String(error) }));
   }
 
-  /** Sleep of the machine and SIGSTOP stop this thread too: a late tick counts no more than one in time. */
-  async #tick(): Promise<void> {
+  async #watch(): Promise<void> {
+    for (;;) await this.#look();
+  }
+
+  /**
+   * Sleeps until the next beat or until it is overdue: a third of the CPU of a timer. Sleep of the machine and SIGSTOP stop this thread too:
+   * a wait without a beat counts no more than one tick, however late it ends.
+   */
+  async #look(): Promise<void> {
     const { shared, tickMs, reportAfterMs, endAfterMs } = this.#data;
-    const now = performance.now();
-    const elapsedMs = Math.min(now - this.#lastTickMs, tickMs);
-    this.#lastTickMs = now;
+    const nextMs = this.#stalledMs === 0 ? Atomics.load(shared, 3) : 0;
+    Atomics.wait(shared, 0, this.#beats, nextMs + tickMs);
     const beats = Atomics.load(shared, 0);
     if (beats !== this.#beats) {
       if (this.#isReported)
@@ -61,7 +63,7 @@ export class WatchdogThread {
       this.#isReported = false;
       return;
     }
-    this.#stalledMs += elapsedMs;
+    this.#stalledMs += tickMs;
     if (this.#stalledMs < reportAfterMs || this.#isDebugged()) return;
     if (!this.#isReported) await this.#report();
     if (endAfterMs > 0 && this.#stalledMs >= endAfterMs) await this.#end();

@@ -104,7 +104,7 @@ describe("watchdog", { concurrency: 2 }, () => {
       new WatchdogThread(workerData).run();`;
     const code = `
       import { Worker } from "node:worker_threads";
-      const shared = new Int32Array(new SharedArrayBuffer(12));
+      const shared = new Int32Array(new SharedArrayBuffer(16));
       const limits = { tickMs: 10, reportAfterMs: 300, endAfterMs: 300, stackWithinMs: 30_000, exitCode: 70 };
       const workerData = { service: "test", shared, ...limits };
       new Worker(${JSON.stringify(thread)}, { eval: true, workerData }).unref();

@@ -4,6 +4,7 @@
  */
 import inspector from "node:inspector";
 import { Worker } from "node:worker_threads";
+import { busyInterval } from "./busy-interval.ts";
 import { duration } from "./settings/kinds.ts";
 import type { SettingsOf } from "./settings/settings.ts";
 import { WatchdogThread, type WatchdogThreadData } from "./watchdog-thread.ts";
@@ -32,9 +33,9 @@ export interface WatchdogOptions extends SettingsOf<typeof watchdogSettings> {
 const exitCode = 70;
 /** On a busy machine half a second is not enough. */
 const stackWithinMs = 2_000;
-const [beatCell, stallsCell, inspectorCell] = [0, 1, 2];
+const [beatCell, stallsCell, inspectorCell, nextCell] = [0, 1, 2, 3];
 /** One for the process, as the main thread is. */
-const shared = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
+const shared = new Int32Array(new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT));
 
 /** Stalls of this process's main thread since its start. */
 export function mainThreadStalls(): number {
@@ -50,16 +51,18 @@ export function startWatchdog({ service, stallReportMs, stallEndMs }: WatchdogOp
   const code = `new (${WatchdogThread.toString()})(require("node:worker_threads").workerData).run()`;
   const thread = new Worker(code, { eval: true, name: "watchdog", workerData: data, env: {}, execArgv: [] });
   thread.unref();
-  const beat = (): void => {
-    Atomics.add(shared, beatCell, 1);
+  const beat = (nextMs: number): void => {
+    Atomics.store(shared, nextCell, Math.ceil(nextMs));
     Atomics.store(shared, inspectorCell, inspector.url() === undefined ? 0 : 1);
+    Atomics.add(shared, beatCell, 1);
+    Atomics.notify(shared, beatCell);
   };
-  beat();
-  const timer = setInterval(beat, tickMs).unref();
+  beat(tickMs);
+  const end = busyInterval(({ nextMs }) => beat(nextMs), tickMs);
   return {
     [Symbol.asyncDispose]: async () => {
       await thread.terminate();
-      clearInterval(timer);
+      end();
     },
   };
 }

@@ -13,7 +13,7 @@ import {
   privateKeyPem,
   sanOf,
 } from "@flotilla/pki";
-import { backoff, delay, followFiles, type Logger } from "@flotilla/runtime";
+import { backoff, delay, followFiles, type Logger, sharedDelay } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
 import type { KeyPairSettings } from "./ca-settings.ts";
 
@@ -140,7 +140,7 @@ async function followSigner(
       onTrouble(undefined);
       const renewMs = nowMs() + (notAfterMs - nowMs()) * (0.45 + 0.1 * random());
       while (nowMs() < renewMs && nowMs() >= notBeforeMs && !stop.aborted)
-        await delay(Math.min(renewMs - nowMs(), lookMs), stop);
+        await sharedDelay(Math.min(renewMs - nowMs(), lookMs), stop);
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       log.warn("serving certificate not signed, trying again", { reason: error.message });

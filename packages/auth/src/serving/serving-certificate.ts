@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { type KeyAlgorithm, parseCertificatePem, parseCertificatesPem, type San } from "@flotilla/pki";
-import { backoff, delay, type Logger } from "@flotilla/runtime";
+import { backoff, delay, FileReader, type Logger, sharedDelay } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
 import { parseIdentity } from "../identity.ts";
 import { requestCertificate } from "./ca-client.ts";
@@ -94,6 +94,7 @@ async function renewForEver(
 ): Promise<void> {
   const { nowMs = Date.now, random = Math.random, trustDomain } = options;
   const replacements = backoff({ firstMs: lookMs, maxMs: 600_000, random });
+  const rootReader = new FileReader([options.rootFile]);
   let roots = rootsOfFirst;
   let replaceAgainMs = 0;
   for (;;) {
@@ -103,9 +104,9 @@ async function renewForEver(
     const renewMs = obtainedMs + (notAfterMs - obtainedMs) * (0.45 + 0.1 * random());
     // A timer takes 24 days at most; looking often, clock changes count too, those back before its life as well.
     while (nowMs() < renewMs && nowMs() >= notBeforeMs && !stop.aborted) {
-      await delay(Math.min(renewMs - nowMs(), lookMs), stop);
-      // The CA goes over to another root: it waits for those who have not taken it.
-      if ((await rootText(options.rootFile)) !== roots) break;
+      await sharedDelay(Math.min(renewMs - nowMs(), lookMs), stop);
+      // The CA goes over to another root: it waits for those who have not taken it. Without texts the next attempt reports the reason.
+      if ((await rootReader.read()).texts?.[0] !== roots) break;
       if (isForeign(sans, trustDomain?.()) && nowMs() >= replaceAgainMs) {
         // The CA may receive another trust domain later than the caller.
         replaceAgainMs = nowMs() + replacements.next().value;
@@ -217,15 +218,6 @@ async function readToken(token: () => Promise<string>): Promise<string> {
     return (await token()).trim();
   } catch (cause) {
     throw new AuthError("AUTH_CA_AWAY", `no token to ask with: ${(cause as Error).message}`, { cause });
-  }
-}
-
-/** Undefined while it cannot be read: the next attempt reports the reason. */
-async function rootText(rootFile: string): Promise<string | undefined> {
-  try {
-    return await readFile(rootFile, "utf8");
-  } catch {
-    return undefined;
   }
 }
 

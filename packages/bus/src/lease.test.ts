@@ -61,3 +61,29 @@ it("a lease is lost when somebody else has it, or was faster, and is freed by it
   await b.release();
   assert.deepEqual([deleted, b.isHeld], [["lead"], false]);
 });
+
+it("a renewal reads the value only where it is another one than was written", async () => {
+  let stored: { value: Uint8Array; revision: number } | undefined;
+  let [reads, revision] = [0, 0];
+  const values: Pick<KeyValue, "get" | "update"> = {
+    get: () => {
+      reads++;
+      return Promise.resolve(stored as Awaited<ReturnType<KeyValue["get"]>>);
+    },
+    update: (_, value, over) => {
+      if (over !== (stored?.revision ?? 0)) return Promise.resolve(undefined);
+      stored = { value: value as Uint8Array, revision: ++revision };
+      return Promise.resolve(revision);
+    },
+  };
+  const lease = new Lease({
+    ...{ values: values as KeyValue, key: "lead", holder: "a", ttlMs: 15_000 },
+    ...{ nowMs: () => 0, wallClockMs: () => 0 },
+  });
+  assert.deepEqual([await lease.hold(), await lease.hold(), reads], [true, true, 1]);
+  // The servers lost it.
+  stored = undefined;
+  assert.deepEqual([await lease.hold(), lease.isHeld, reads], [true, true, 2]);
+  stored = { value: new TextEncoder().encode("b"), revision: ++revision };
+  assert.deepEqual([await lease.hold(), lease.heldForMs, reads], [false, 0, 3]);
+});

@@ -19,6 +19,8 @@ export interface LeaseOptions {
 export class Lease {
   readonly #options: LeaseOptions;
   #until = { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
+  /** Of our last write. */
+  #revision = 0;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -26,23 +28,24 @@ export class Lease {
 
   /** As far as is known here: false well before somebody else can have it. */
   get isHeld(): boolean {
+    return this.heldForMs > 0;
+  }
+
+  /** How long it is held unless it is renewed; 0 when it is not. */
+  get heldForMs(): number {
     const { nowMs, wallClockMs } = this.#options;
-    return nowMs() < this.#until.steadyMs && wallClockMs() < this.#until.wallMs;
+    return Math.max(0, Math.min(this.#until.steadyMs - nowMs(), this.#until.wallMs - wallClockMs()));
   }
 
   /** Takes or keeps it; to be called several times in `ttlMs`. False when somebody else has it. @throws what the bus throws */
   async hold(): Promise<boolean> {
-    const { values, key, holder, ttlMs, nowMs, wallClockMs } = this.#options;
-    const [askedMs, askedWallMs] = [nowMs(), wallClockMs()];
+    const { values, key, holder } = this.#options;
+    // A value with our last revision is ours: it need not be read.
+    if (this.isHeld && (await this.#write(this.#revision))) return true;
     const found = await values.get(key);
     const isOurs = found?.value !== undefined && new TextDecoder().decode(found.value) === holder;
     if (found !== undefined && !isOurs) return this.#lose();
-    // Two thirds: our clock may run slower than that of the server.
-    const revision = await values.update(key, new TextEncoder().encode(holder), found?.revision ?? 0);
-    if (revision === undefined) return this.#lose();
-    const heldMs = (ttlMs * 2) / 3;
-    this.#until = { steadyMs: askedMs + heldMs, wallMs: askedWallMs + heldMs };
-    return true;
+    return (await this.#write(found?.revision ?? 0)) || this.#lose();
   }
 
   /** Somebody else may have it at once. */
@@ -50,6 +53,19 @@ export class Lease {
     const { values, key } = this.#options;
     if (this.isHeld) await values.delete(key);
     this.#lose();
+  }
+
+  /** False when the value has another revision. */
+  async #write(over: number): Promise<boolean> {
+    const { values, key, holder, ttlMs, nowMs, wallClockMs } = this.#options;
+    const [askedMs, askedWallMs] = [nowMs(), wallClockMs()];
+    const revision = await values.update(key, new TextEncoder().encode(holder), over);
+    if (revision === undefined) return false;
+    // Two thirds: our clock may run slower than that of the server.
+    const heldMs = (ttlMs * 2) / 3;
+    this.#until = { steadyMs: askedMs + heldMs, wallMs: askedWallMs + heldMs };
+    this.#revision = revision;
+    return true;
   }
 
   #lose(): false {

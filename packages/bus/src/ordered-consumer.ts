@@ -5,7 +5,7 @@
  * differs: the client library's ordered consumers keep a timer of consumers whose server was killed, and report nothing when a stream is
  * removed under them.
  */
-import { orAborted } from "@flotilla/runtime";
+import { orAborted, sharedDelay } from "@flotilla/runtime";
 import {
   AckPolicy,
   type ConsumerConfig,
@@ -45,9 +45,18 @@ export type Delivery =
  * acknowledgement to a publisher by up to 50 ms.
  */
 const pacedBitsPerSecond = 16_000_000;
-/** How soon a consumer whose server died is missed: after four of them. */
-const heartbeatMs = 750;
-const missedHeartbeats = 3;
+/** How often the server reports that a consumer is there, and after how many intervals without anything the consumer is missed. */
+interface Heartbeats {
+  readonly everyMs: number;
+  readonly missed: number;
+}
+/** In a cluster a consumer dies with its server, which may be another one than the one that is connected. */
+const ofCluster: Heartbeats = { everyMs: 750, missed: 4 };
+/**
+ * A single server does not die without the connection, which ends the reading at once: heartbeats find a consumer that was removed. Each
+ * wakes the process, and some have seven consumers.
+ */
+const ofOneServer: Heartbeats = { everyMs: 3_000, missed: 2 };
 
 /** Ends when `stop` fires or the reading must begin again. */
 export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): AsyncGenerator<Delivery, void> {
@@ -56,7 +65,8 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
   const subscription = connection.subscribe(inbox);
   const end = (): void => subscription.unsubscribe();
   stop.addEventListener("abort", end, { once: true });
-  const watchdog = watch(subscription, end);
+  const reading = new AbortController();
+  void watch(subscription, heartbeatsOf(connection), reading.signal, end);
   const place: Place = { reached: start === "last-per-subject" ? 0 : start, target: 0 };
   try {
     const added = await unlessAborted(async () => {
@@ -82,7 +92,7 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
       }
     }
   } finally {
-    clearInterval(watchdog);
+    reading.abort();
     stop.removeEventListener("abort", end);
     // The server removes a consumer without a listener.
     if (!connection.isClosed()) end();
@@ -110,7 +120,15 @@ interface Place {
  * more. One server cannot be behind itself.
  */
 function targetOf({ connection, manager, stream, filters }: ConsumerOptions): Promise<number> {
-  return connection.info?.cluster === undefined ? Promise.resolve(0) : lastSequence(manager, stream, filters);
+  return isClustered(connection) ? lastSequence(manager, stream, filters) : Promise.resolve(0);
+}
+
+function isClustered({ info }: NatsConnection): boolean {
+  return info?.cluster !== undefined;
+}
+
+function heartbeatsOf(connection: NatsConnection): Heartbeats {
+  return isClustered(connection) ? ofCluster : ofOneServer;
 }
 
 function isBehind({ reached, target }: Place): boolean {
@@ -121,7 +139,10 @@ function atLeast(pending: number, place: Place): number {
   return isBehind(place) ? Math.max(pending, 1) : pending;
 }
 
-function configuration(inbox: string, { filters, start, isPaced = false }: ConsumerOptions): Partial<ConsumerConfig> {
+function configuration(
+  inbox: string,
+  { connection, filters, start, isPaced = false }: ConsumerOptions,
+): Partial<ConsumerConfig> {
   const from =
     start === "last-per-subject"
       ? { deliver_policy: DeliverPolicy.LastPerSubject }
@@ -143,21 +164,27 @@ function configuration(inbox: string, { filters, start, isPaced = false }: Consu
     // The server stops sending until what was sent has been read: nothing piles up here.
     flow_control: true,
     ...(isPaced ? { rate_limit_bps: pacedBitsPerSecond } : {}),
-    idle_heartbeat: nanos(heartbeatMs),
+    idle_heartbeat: nanos(heartbeatsOf(connection).everyMs),
     inactive_threshold: nanos(10_000),
   };
 }
 
 /** Counts what arrives, not what is read: a reader that takes its time loses no heartbeat. */
-function watch(subscription: Subscription, end: () => void): NodeJS.Timeout {
+async function watch(
+  subscription: Subscription,
+  { everyMs, missed }: Heartbeats,
+  stop: AbortSignal,
+  end: () => void,
+): Promise<void> {
   let seen = -1;
-  let quiet = 0;
-  return setInterval(() => {
+  for (let quiet = 0; quiet < missed; ) {
+    await sharedDelay(everyMs, stop);
+    if (stop.aborted) return;
     const received = subscription.getReceived();
     quiet = received === seen ? quiet + 1 : 0;
     seen = received;
-    if (quiet > missedHeartbeats) end();
-  }, heartbeatMs);
+  }
+  end();
 }
 
 /**

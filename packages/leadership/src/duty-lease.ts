@@ -9,6 +9,8 @@ import { KubernetesLease } from "./kubernetes-lease.ts";
 export interface DutyLease {
   /** As far as is known here: false well before somebody else can have it. */
   readonly isHeld: boolean;
+  /** How long it is held unless it is renewed; 0 when it is not. */
+  readonly heldForMs: number;
   /** Takes or keeps it; to be called several times in `ttlMs` / 2. False when somebody else has it. @throws KubeError, BusError */
   hold(): Promise<boolean>;
   /** Somebody else may have it at once. @throws KubeError, BusError */
@@ -51,7 +53,13 @@ const nowMs = () => performance.now();
 
 /** For a duty that only a cluster has. */
 export function leaseOfCluster({ ttlMs = usualTtlMs, electsLeaders, ...options }: ClusterLeaseOptions): DutyLease {
-  if (electsLeaders === false) return { isHeld: true, hold: async () => true, release: async () => undefined };
+  if (electsLeaders === false)
+    return {
+      isHeld: true,
+      heldForMs: Number.POSITIVE_INFINITY,
+      hold: async () => true,
+      release: async () => undefined,
+    };
   return new KubernetesLease({ ...options, ttlMs, nowMs, wallClockMs: Date.now });
 }
 

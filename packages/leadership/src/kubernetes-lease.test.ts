@@ -16,11 +16,17 @@ function world() {
     stored = structuredClone({ ...lease, metadata: { ...lease.metadata, resourceVersion: String(++version) } });
     return Promise.resolve(stored);
   };
+  let reads = 0;
   const api = {
-    get: () => Promise.resolve(structuredClone(stored)),
+    get: () => {
+      reads++;
+      return Promise.resolve(structuredClone(stored));
+    },
     create: (_: string, object: unknown) => (stored === undefined ? write(object) : conflict()),
     replace: (_: string, object: Lease) =>
-      object.metadata.resourceVersion === stored?.metadata.resourceVersion ? write(object) : conflict(),
+      stored !== undefined && object.metadata.resourceVersion === stored?.metadata.resourceVersion
+        ? write(object)
+        : conflict(),
   } as unknown as KubeApi;
   const candidate = (holder: string, version = "1.0.0", isDefaultRevision = false) =>
     new KubernetesLease({
@@ -30,6 +36,10 @@ function world() {
   return {
     candidate,
     stored: () => stored,
+    reads: () => reads,
+    remove: () => {
+      stored = undefined;
+    },
     put: (lease: Lease) => write(lease),
     pass: (ms: number) => {
       nowMs += ms;
@@ -125,4 +135,15 @@ test("a holder that is none of ours is waited for", async () => {
   assert.equal(await a.hold(), false);
   pass(2_000);
   assert.equal(await a.hold(), true);
+});
+
+test("a renewal reads the object only where somebody else wrote into it, or deleted it", async () => {
+  const { candidate, stored, put, reads, remove } = world();
+  const a = candidate("a");
+  assert.deepEqual([await a.hold(), await a.hold(), await a.hold(), reads()], [true, true, true, 1]);
+  const { metadata, ...rest } = stored() ?? { metadata: {} };
+  await put({ ...rest, metadata: { ...metadata, labels: { team: "mesh" } } });
+  assert.deepEqual([await a.hold(), reads(), stored()?.metadata.labels], [true, 2, { team: "mesh" }]);
+  remove();
+  assert.deepEqual([await a.hold(), reads(), stored()?.spec?.holderIdentity], [true, 3, "a"]);
 });

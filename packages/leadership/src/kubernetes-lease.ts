@@ -33,6 +33,8 @@ export class KubernetesLease {
   /** The record seen last, and since when: its holder is silent for that long. */
   #seen: { readonly record: string; readonly sinceMs: number } | undefined;
   #isYielding = false;
+  /** The object as we wrote it last. */
+  #written: Lease | undefined;
 
   constructor(options: KubernetesLeaseOptions) {
     this.#options = options;
@@ -41,8 +43,13 @@ export class KubernetesLease {
 
   /** As far as is known here: false well before somebody else can have it. */
   get isHeld(): boolean {
+    return this.heldForMs > 0;
+  }
+
+  /** How long it is held unless it is renewed; 0 when it is not. */
+  get heldForMs(): number {
     const { nowMs, wallClockMs } = this.#options;
-    return nowMs() < this.#until.steadyMs && wallClockMs() < this.#until.wallMs;
+    return Math.max(0, Math.min(this.#until.steadyMs - nowMs(), this.#until.wallMs - wallClockMs()));
   }
 
   /**
@@ -51,6 +58,8 @@ export class KubernetesLease {
    */
   async hold(): Promise<boolean> {
     const { api, name, candidate } = this.#options;
+    // An object that still has our version has no nominee: it need not be read.
+    if (this.isHeld && this.#written !== undefined && (await this.#renew(this.#written))) return true;
     const lease = await api.get<Lease>(`${this.#path}/${name}`);
     this.#observe(lease);
     if (lease === undefined) return this.#write(undefined);
@@ -86,11 +95,17 @@ export class KubernetesLease {
   }
 
   async #write(lease: Lease | undefined): Promise<boolean> {
+    if (await this.#renew(lease)) return true;
+    // A nominee may have been faster with its annotation: the lease is held until then.
+    return lease?.spec?.holderIdentity === this.#options.candidate.holder ? this.isHeld : this.#lose();
+  }
+
+  /** False when somebody was faster. */
+  async #renew(lease: Lease | undefined): Promise<boolean> {
     const { nowMs, wallClockMs, ttlMs } = this.#options;
     const [askedMs, askedWallMs] = [nowMs(), wallClockMs()];
-    if (!(await this.#put(renewed(lease, this.#options), lease)))
-      // A nominee may have been faster with its annotation: the lease is held until then.
-      return lease?.spec?.holderIdentity === this.#options.candidate.holder ? this.isHeld : this.#lose();
+    this.#written = await this.#put(renewed(lease, this.#options), lease);
+    if (this.#written === undefined) return false;
     this.#isYielding = false;
     // Half: a holder that cannot renew it has ended its duties long before another begins them.
     this.#until = { steadyMs: askedMs + ttlMs / 2, wallMs: askedWallMs + ttlMs / 2 };
@@ -108,15 +123,14 @@ export class KubernetesLease {
     await this.#put({ ...lease, spec }, lease);
   }
 
-  /** False when somebody was faster. */
-  async #put(lease: Lease, before: Lease | undefined): Promise<boolean> {
+  /** The object as it is stored; undefined when somebody was faster, or has deleted it. */
+  async #put(lease: Lease, before: Lease | undefined): Promise<Lease | undefined> {
     const { api, name } = this.#options;
     try {
-      if (before === undefined) await api.create(this.#path, lease);
-      else await api.replace(`${this.#path}/${name}`, lease);
-      return true;
+      if (before === undefined) return await api.create<Lease>(this.#path, lease);
+      return await api.replace<Lease>(`${this.#path}/${name}`, lease);
     } catch (error) {
-      if (error instanceof KubeError && error.code === "KUBE_CONFLICT") return false;
+      if (error instanceof KubeError && (error.code === "KUBE_CONFLICT" || error.status === 404)) return undefined;
       throw error;
     }
   }

@@ -11,6 +11,9 @@ function lease() {
     get isHeld() {
       return state.isHeld;
     },
+    get heldForMs() {
+      return state.isHeld ? 10 : 0;
+    },
     hold: () => (state.fails ? new Promise<boolean>(() => undefined) : Promise.resolve(state.isHeld)),
     release: () => {
       state.released++;
@@ -90,6 +93,9 @@ test("a lease that ran out and is held again begins the duty anew", async () => 
     get isHeld() {
       return state.isHeld;
     },
+    get heldForMs() {
+      return state.isHeld ? 10 : 0;
+    },
     hold: () => answer(),
     release: () => it.release(),
   };
@@ -116,4 +122,57 @@ test("a lease that ran out and is held again begins the duty anew", async () => 
   await until(() => begun === 2 && working === 1, soon("the duty again"));
   stop.abort();
   await running;
+});
+
+test("a duty ends when its lease does, however long the time between two calls is", async () => {
+  const stop = new AbortController();
+  const untilMs = performance.now() + 200;
+  const heldForMs = (): number => Math.max(0, untilMs - performance.now());
+  let calls = 0;
+  const own: DutyLease = {
+    get isHeld() {
+      return heldForMs() > 0;
+    },
+    get heldForMs() {
+      return heldForMs();
+    },
+    hold: () => (++calls === 1 ? Promise.resolve(true) : new Promise<boolean>(() => undefined)),
+    release: () => Promise.resolve(),
+  };
+  const everyMs = 600_000;
+  let endedMs: number | undefined;
+  const running = new Leadership({ lease: own, duty: "lock", log: noopLogger, everyMs }).run(async (end) => {
+    await aborted(end);
+    endedMs = performance.now();
+  }, stop.signal);
+  const ended = await until(() => endedMs, soon("the end of the duty"));
+  assert.ok(ended >= untilMs, `${ended} ${untilMs}`);
+  stop.abort();
+  await running;
+});
+
+test("a held lease is renewed after half of its time, and the sooner the less is left when that fails", async () => {
+  const stop = new AbortController();
+  const sinceMs = performance.now();
+  const untilMs = sinceMs + 1_600;
+  const calls: number[] = [];
+  const own: DutyLease = {
+    get isHeld() {
+      return performance.now() < untilMs;
+    },
+    get heldForMs() {
+      return Math.max(0, untilMs - performance.now());
+    },
+    hold: () => {
+      calls.push(performance.now() - sinceMs);
+      return calls.length === 1 ? Promise.resolve(true) : Promise.reject(new Error("away"));
+    },
+    release: () => Promise.resolve(),
+  };
+  const running = new Leadership({ lease: own, duty: "lock", log: noopLogger, everyMs: 500 }).run(aborted, stop.signal);
+  await until(() => calls.length >= 4, soon("three renewals"));
+  stop.abort();
+  await running;
+  const [, second = 0, third = 0, fourth = 0] = calls;
+  assert.ok(second >= 750 && third - second >= 150 && fourth - third >= 90, calls.join(" "));
 });

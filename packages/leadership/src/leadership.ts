@@ -2,7 +2,7 @@
  * Does a duty while its lease is held: asks for the lease again and again, begins when it is held, and ends the duty before another replica
  * can begin it. A holder that cannot do its duty releases the lease, so that another may try.
  */
-import { aborted, delay, type Logger, orAborted } from "@flotilla/runtime";
+import { aborted, delay, delayByWallClock, type Logger, orAborted, sharedDelay } from "@flotilla/runtime";
 import type { DutyLease } from "./duty-lease.ts";
 
 /** The lease, and the interval of its renewal in milliseconds. */
@@ -11,12 +11,14 @@ export interface LeadershipOptions {
   /** The name of the lock, for the log. */
   readonly duty: string;
   readonly log: Logger;
-  /** Between two calls for the lease: several fit into half of its time. */
+  /** Between two calls for a lease that others have. */
   readonly everyMs?: number;
   /** After a failure a candidate does not ask for this long. */
   readonly awayMs?: number;
   readonly onChange?: (leads: boolean) => void;
 }
+
+const usualEveryMs = 5_000;
 
 interface Term {
   readonly end: AbortController;
@@ -39,13 +41,13 @@ export class Leadership {
 
   /** Runs until `stop` fires, and then releases the lease. `work` ends when its signal fires; it may be begun again. */
   async run(work: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
-    const { lease, duty, log, everyMs = 5_000, awayMs = 30_000 } = this.#options;
+    const { lease, duty, log, awayMs = 30_000 } = this.#options;
     while (!stop.aborted) {
       const isHeld = await this.#ask(stop);
       if (!isHeld || this.#term?.end.signal.aborted === true) await this.#end();
       if (isHeld && !stop.aborted) this.#term ??= this.#begin(work);
       // Ends early when the duty fails: the lease is of no use to us then.
-      await Promise.race([delay(everyMs, stop), this.#term?.done ?? aborted(stop)]);
+      await Promise.race([sharedDelay(this.#untilNextCallMs(isHeld), stop), this.#term?.done ?? aborted(stop)]);
       const { failure } = this.#term ?? {};
       if (failure === undefined) continue;
       log.warn("a duty failed, another replica may try", { duty, reason: reasonOf(failure) });
@@ -83,11 +85,23 @@ export class Leadership {
     return Object.assign(term, { done: Promise.all([done, this.#endWithLease(end)]).then(() => undefined) });
   }
 
+  /**
+   * Half of the time that the lease is held: a renewal that fails is tried again the sooner, the nearer its end. With the usual 15 s that is
+   * each 7.5 s, as istiod does.
+   */
+  #untilNextCallMs(isHeld: boolean): number {
+    const { lease, everyMs = usualEveryMs } = this.#options;
+    const { heldForMs } = lease;
+    return isHeld && Number.isFinite(heldForMs) ? Math.max(heldForMs / 2, everyMs / 5) : everyMs;
+  }
+
   /** A call for the lease may take longer than the lease lasts. */
   async #endWithLease(end: AbortController): Promise<void> {
-    const { lease, everyMs = 5_000 } = this.#options;
+    const { lease, everyMs = usualEveryMs } = this.#options;
     while (lease.isHeld) {
-      await delay(everyMs / 5, end.signal);
+      // Renewals move its end.
+      const { heldForMs } = lease;
+      await delayByWallClock(Number.isFinite(heldForMs) ? heldForMs : everyMs, end.signal);
       if (end.signal.aborted) return;
     }
     end.abort();

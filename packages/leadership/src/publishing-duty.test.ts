@@ -81,8 +81,10 @@ test("a publisher that cannot renew stops, and publishes everything when it can 
     ...bus,
     keyValue: async (bucket, options) => {
       const values = await bus.keyValue(bucket, options);
-      const get: typeof values.get = (key) => (isAway ? Promise.reject(new Error("away")) : values.get(key));
-      return { ...values, get };
+      const unlessAway = <T>(work: () => Promise<T>) => (isAway ? Promise.reject(new Error("away")) : work());
+      const get: typeof values.get = (key) => unlessAway(() => values.get(key));
+      const update: typeof values.update = (...given) => unlessAway(() => values.update(...given));
+      return { ...values, get, update };
     },
   };
   const said: string[] = [];

@@ -21,7 +21,7 @@ export interface PublishingDutyOptions {
   readonly holder: string | undefined;
   readonly log: Logger;
   readonly failures?: FailingWork;
-  /** After a crash others begin so much later; it is renewed six times in this. */
+  /** After a crash others begin so much later; they ask for it six times in this, and who has it renews it each third. */
   readonly leaseMs?: number;
   /** Runs while we publish, after what differed is published. */
   readonly whilePublishing: (stop: AbortSignal) => Promise<void>;
@@ -84,7 +84,7 @@ export class PublishingDuty implements ChangePublisher {
   /** Asks for the lease and publishes while it is held, until `stop` fires. @throws BusError when the bucket cannot be opened */
   async #contend(duty: string, stop: AbortSignal): Promise<void> {
     const { bus, controller, holder = `${hostname()}/${randomUUID()}`, log, leaseMs = usualLeaseMs } = this.#options;
-    const renewMs = leaseMs / 6;
+    const everyMs = leaseMs / 6;
     const values = await bus.keyValue(controller, { ttlMs: leaseMs });
     const nowMs = () => performance.now();
     const lease = new Lease({ values, key: "publishing", holder, ttlMs: leaseMs, nowMs, wallClockMs: Date.now });
@@ -101,8 +101,11 @@ export class PublishingDuty implements ChangePublisher {
       get isHeld() {
         return lease.isHeld;
       },
+      get heldForMs() {
+        return lease.heldForMs;
+      },
     };
-    const leadership = { lease: asked, duty, log, everyMs: renewMs, awayMs: renewMs };
+    const leadership = { lease: asked, duty, log, everyMs, awayMs: everyMs };
     await new Leadership(leadership).run((until) => this.#publishUntil(until), stop);
   }
 

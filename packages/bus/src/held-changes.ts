@@ -202,5 +202,7 @@ export function whyRefused(message: OutgoingMessage, plainBytes: number, maxMess
 
 /** The size that counts towards `maxMessageBytes`. */
 export function messageBytes({ payload, headers = {} }: OutgoingMessage): number {
-  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, payload.length);
+  let bytes = payload.length;
+  for (const name in headers) bytes += name.length + (headers[name]?.length ?? 0) + 4;
+  return bytes;
 }

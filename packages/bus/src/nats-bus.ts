@@ -6,6 +6,7 @@ import { horizonSubject, type Mark, type MarkedPlace, markText, type ReadPlace, 
 import { BusError } from "./errors.ts";
 import { lastSequence } from "./jetstream.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
+import { JetStreamSender } from "./message-sender.ts";
 import { closeConnection, connectUntilAborted, retryUntilAborted } from "./nats-connection.ts";
 import { openNatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
@@ -74,7 +75,7 @@ class NatsBus implements Bus {
   constructor(link: NatsLink, client: JetStreamClient, { replicas, onResumed, log, setAside }: NatsOptions) {
     this.#link = link;
     this.#client = client;
-    this.#publishing = new NatsPublishing(link, client, log);
+    this.#publishing = new NatsPublishing(link, new JetStreamSender(link.connection), log);
     this.#replicas = replicas;
     this.#onResumed = onResumed;
     this.#log = log;

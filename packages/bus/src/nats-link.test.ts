@@ -4,12 +4,25 @@ import { describe, it } from "node:test";
 import { createLogger, until } from "@flotilla/runtime";
 import { Events, type NatsConnection, NatsError } from "nats";
 import type { BusState } from "./bus.ts";
-import { memoryStream } from "./memory-stream.fixture.ts";
+import { type MemoryStream, memoryStream } from "./memory-stream.fixture.ts";
+import type { MessageSender } from "./message-sender.ts";
 import { NatsLink } from "./nats-link.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
 import { streamName } from "./nats-stream.ts";
 
 const soon = (what: string) => ({ withinMs: 60_000, what });
+
+/** Stores what it can, one message after the other. */
+const senderTo = ({ client }: MemoryStream): MessageSender => ({
+  send: async (messages, onStored) => {
+    const failures: unknown[] = [];
+    for (const [index, { subject, payload }] of messages.entries()) {
+      const stored = await client.publish(subject, payload).catch((error) => void failures.push(error));
+      if (stored) onStored(index, stored.seq);
+    }
+    if (failures.length > 0) throw failures[0];
+  },
+});
 
 /** A link to a stream in memory; `event` is what the client library reports. */
 function aLink(info: object = { server_id: "one", max_payload: 2_024 }) {
@@ -43,7 +56,7 @@ function aLink(info: object = { server_id: "one", max_payload: 2_024 }) {
   };
   return {
     ...{ stream, link, states, end, event, closed, lines },
-    publishing: new NatsPublishing(link, stream.client, log),
+    publishing: new NatsPublishing(link, senderTo(stream), log),
   };
 }
 

@@ -1,9 +1,10 @@
 /** Stores messages in JetStream, in order and once, through losses of the connection and of the stream. */
 import { delay, type Logger, orAborted, Turns } from "@flotilla/runtime";
-import { headers, type JetStreamClient, nuid } from "nats";
+import { nuid } from "nats";
 import type { OutgoingMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import { messageBytes } from "./held-changes.ts";
+import type { MessageSender } from "./message-sender.ts";
 import type { NatsLink } from "./nats-link.ts";
 import { retryMs } from "./nats-options.ts";
 
@@ -17,13 +18,13 @@ const windowSize = 200;
 /** Publishes in order; a retry carries the same message id, so that the server stores each message once. */
 export class NatsPublishing {
   readonly #link: NatsLink;
-  readonly #client: JetStreamClient;
+  readonly #sender: MessageSender;
   readonly #log: Logger;
   readonly #turns = new Turns();
 
-  constructor(link: NatsLink, client: JetStreamClient, log: Logger) {
+  constructor(link: NatsLink, sender: MessageSender, log: Logger) {
     this.#link = link;
-    this.#client = client;
+    this.#sender = sender;
     this.#log = log;
   }
 
@@ -45,28 +46,25 @@ export class NatsPublishing {
 
   async #publishWindow(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
     // A retry has the same id, so that the server stores it once.
-    const waiting = new Map(messages.map((message, i) => [i, { message, id: nuid.next() }]));
+    const waiting = new Map(messages.map((message, i) => [i, { ...message, id: nuid.next() }]));
     const sequences: number[] = [];
     for (let attempts = 0; waiting.size > 0; attempts++) {
       await this.#link.whenBack();
-      const { lost } = this.#link;
-      const attempt = [...waiting].map(async ([i, { message, id }]) => {
-        sequences[i] = await orAborted(this.#publishOne(message, id), lost);
+      const open = [...waiting];
+      const onStored = (index: number, sequence: number) => {
+        const [i = -1] = open[index] ?? [];
+        sequences[i] = sequence;
         waiting.delete(i);
-      });
-      const failure = (await Promise.allSettled(attempt)).find(({ status }) => status === "rejected");
-      if (failure === undefined) break;
-      if (attempts === 0) this.#log.warn("publishing is interrupted, trying again", { error: reasonOf(failure) });
-      await this.#recover();
+      };
+      try {
+        const unsent = open.map(([, message]) => message);
+        await this.#sender.send(unsent, onStored, { withinMs: timeoutMs, lost: this.#link.lost });
+      } catch (error) {
+        if (attempts === 0) this.#log.warn("publishing is interrupted, trying again", { error });
+        await this.#recover();
+      }
     }
     return sequences;
-  }
-
-  async #publishOne({ subject, payload, headers: given = {} }: OutgoingMessage, msgID: string): Promise<number> {
-    const all = headers();
-    for (const [name, value] of Object.entries(given)) all.set(name, value);
-    const { seq } = await this.#client.publish(subject, payload, { msgID, headers: all, timeout: timeoutMs });
-    return seq;
   }
 
   #refuseTooLarge(message: OutgoingMessage): void {
@@ -107,8 +105,4 @@ function windows(messages: readonly OutgoingMessage[]): readonly (readonly Outgo
     }
   }
   return found;
-}
-
-function reasonOf(result: PromiseSettledResult<unknown>): unknown {
-  return result.status === "rejected" ? result.reason : undefined;
 }

@@ -124,21 +124,44 @@ const shapes: Readonly<Record<string, Fields>> = {
 /** Findings refuse the object; fields that are not read are not looked at. */
 export function checkKubeObject(object: KubeObject): readonly KubeFinding[] {
   const shape = ownValue(shapes, `${apiGroup(object.apiVersion)}/${object.kind}`);
-  return shape === undefined ? [] : check(object, shape, "");
+  const findings: KubeFinding[] = [];
+  if (shape !== undefined) check(object, shape, { path: [], findings });
+  return findings;
 }
 
-function check(value: unknown, shape: Shape, path: string): readonly KubeFinding[] {
-  if (value === null || value === undefined) return [];
-  if (typeof shape === "string") return isOf(shape, value) ? [] : [{ field: path, reason: `is no ${shape}` }];
-  if ("list" in shape) {
-    if (!Array.isArray(value)) return [{ field: path, reason: "is no list" }];
-    return value.flatMap((item, index) => check(item, shape.list, `${path}[${index}]`));
+/** The place in an object, as the names and indexes that lead to it: a text is made of it only for a finding. */
+interface Place {
+  readonly path: (string | number)[];
+  readonly findings: KubeFinding[];
+}
+
+function check(value: unknown, shape: Shape, at: Place): void {
+  if (value === null || value === undefined) return;
+  if (typeof shape === "string") {
+    if (!isOf(shape, value)) refuse(at, shape);
+  } else if ("list" in shape) {
+    if (!Array.isArray(value)) refuse(at, "list");
+    else for (const [index, item] of value.entries()) checkPart(item, shape.list, at, index);
+  } else if (typeof value !== "object" || Array.isArray(value)) refuse(at, "object");
+  else if ("map" in shape) for (const [name, item] of Object.entries(value)) checkPart(item, shape.map, at, name);
+  else {
+    const record = value as Readonly<Record<string, unknown>>;
+    for (const name in shape.fields) {
+      const field = shape.fields[name];
+      if (field !== undefined) checkPart(ownValue(record, name), field, at, name);
+    }
   }
-  if (typeof value !== "object" || Array.isArray(value)) return [{ field: path, reason: "is no object" }];
-  const at = (name: string) => (path === "" ? name : `${path}.${name}`);
-  if ("map" in shape) return Object.entries(value).flatMap(([name, item]) => check(item, shape.map, at(name)));
-  const record = value as Readonly<Record<string, unknown>>;
-  return Object.entries(shape.fields).flatMap(([name, field]) => check(ownValue(record, name), field, at(name)));
+}
+
+function checkPart(value: unknown, shape: Shape, at: Place, name: string | number): void {
+  at.path.push(name);
+  check(value, shape, at);
+  at.path.pop();
+}
+
+function refuse({ path, findings }: Place, expected: string): void {
+  const field = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
+  findings.push({ field: field.startsWith(".") ? field.slice(1) : field, reason: `is no ${expected}` });
 }
 
 function isOf(shape: "text" | "number" | "flag" | "number or text", value: unknown): boolean {

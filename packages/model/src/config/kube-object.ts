@@ -55,13 +55,21 @@ export function creationTimeMs({ metadata }: KubeObject): number {
 
 /** Null stands for absent in the Kubernetes API. The object itself where it has none. */
 export function withoutNulls<Value>(value: Value): Value {
-  if (Array.isArray(value)) {
-    const items = value.filter((item) => item !== null).map(withoutNulls);
-    return items.length === value.length && items.every((item, i) => item === value[i]) ? value : (items as Value);
-  }
+  // Almost no object has one, and each event of a watch comes here: they are looked for before anything is copied.
+  return hasNull(value) ? copyWithoutNulls(value) : value;
+}
+
+function hasNull(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === null;
+  if (Array.isArray(value)) return value.some(hasNull);
+  const record = value as Readonly<Record<string, unknown>>;
+  for (const name in record) if (hasNull(record[name])) return true;
+  return false;
+}
+
+function copyWithoutNulls<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls) as Value;
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value);
-  const kept = entries.filter(([, item]) => item !== null).map(([name, item]) => [name, withoutNulls(item)] as const);
-  const same = kept.length === entries.length && kept.every(([, item], i) => item === entries[i]?.[1]);
-  return same ? value : (Object.fromEntries(kept) as Value);
+  const kept = Object.entries(value).filter(([, item]) => item !== null);
+  return Object.fromEntries(kept.map(([name, item]) => [name, withoutNulls(item)])) as Value;
 }

@@ -13,7 +13,11 @@ type Finding = Omit<RegistryProblem, "object">;
 const none: readonly Finding[] = [];
 
 /** Looks at everything: meant for a status page and a timer, not for each change. */
-export function findProblems(objects: Objects, services: Iterable<Service>): readonly RegistryProblem[] {
+export function findProblems(
+  objects: Objects,
+  services: Iterable<Service>,
+  claims: SharedClaims,
+): readonly RegistryProblem[] {
   return [
     ...problemsOf("Service", objects.services, serviceFindings),
     ...problemsOf("EndpointSlice", objects.slices, (slice) => sliceFindings(slice, objects)),
@@ -21,7 +25,7 @@ export function findProblems(objects: Objects, services: Iterable<Service>): rea
     ...problemsOf("ServiceEntry", objects.serviceEntries, entryFindings),
     ...problemsOf("WorkloadEntry", objects.workloadEntries, workloadFindings),
     ...problemsOf("ServiceImport", objects.serviceImports, importFindings),
-    ...sharedClaims(services),
+    ...claims.problemsOf(services),
   ];
 }
 
@@ -121,10 +125,22 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** Addresses and ports that two services claim, as problems of the one that does not get them. */
-function sharedClaims(services: Iterable<Service>): readonly RegistryProblem[] {
-  const all = [...services].sort(byClaim);
-  return [...sharedAddresses(all), ...sharedHosts(all)];
+/**
+ * Addresses and ports that two services claim, as problems of the one that does not get them. Looked for again only among other services:
+ * most changes are of pods and endpoints.
+ */
+export class SharedClaims {
+  #services: readonly Service[] = [];
+  #problems: readonly RegistryProblem[] = [];
+
+  problemsOf(services: Iterable<Service>): readonly RegistryProblem[] {
+    const all = [...services];
+    const known = this.#services;
+    if (all.length === known.length && all.every((service, i) => service === known[i])) return this.#problems;
+    const sorted = all.toSorted(byClaim);
+    [this.#services, this.#problems] = [all, [...sharedAddresses(sorted), ...sharedHosts(sorted)]];
+    return this.#problems;
+  }
 }
 
 /** Kubernetes gives an address once. Of ServiceEntries several may have one, as long as callers can distinguish them. */

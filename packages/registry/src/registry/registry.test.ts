@@ -55,6 +55,22 @@ test("problems are looked for again after each input, also one that publishes no
   assert.deepEqual(reported(), []);
 });
 
+test("an address that two services claim is reported as long as both do", () => {
+  const one = registry();
+  const conflicts = () => one.problems().map(({ reason }) => reason);
+  const claimed = "10.0.0.1 belongs to Service/n/a already";
+  one.apply([put(service("a")), put(service("b"))]);
+  assert.deepEqual(conflicts(), [claimed]);
+  one.apply([put(pod("p", "10.1.0.1"))]);
+  assert.deepEqual(conflicts(), [claimed], "also behind a change of something else");
+  one.apply([put(service("b", { clusterIP: "10.0.0.2" }))]);
+  assert.deepEqual(conflicts(), []);
+  one.apply([put(service("b"))]);
+  assert.deepEqual(conflicts(), [claimed]);
+  one.apply([gone("Service", "a")]);
+  assert.deepEqual(conflicts(), []);
+});
+
 test("an event without a change publishes nothing", () => {
   const one = registry();
   one.apply([service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" })].map(put));

@@ -38,7 +38,7 @@ import { GatewaySide } from "./gateway-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
 import { Objects, setOrDelete } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
-import { findProblems } from "./problems.ts";
+import { findProblems, SharedClaims } from "./problems.ts";
 import { Published, type RegistryChange, type RegistryUpdate, UpdateInProgress } from "./published.ts";
 import { type RegisteredEntry, type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
 import type { RegistryInput } from "./registry-input.ts";
@@ -64,6 +64,7 @@ export class Registry {
   readonly #role: RegistryRole;
   /** Undefined: not looked for since the last change. */
   #problems: readonly RegistryProblem[] | undefined;
+  readonly #claims = new SharedClaims();
 
   /** `serviceOfMesh`: a Service of any cluster by `namespace/name`; imports are made of it where the own cluster has none. */
   constructor(
@@ -153,7 +154,7 @@ export class Registry {
   problems(): readonly RegistryProblem[] {
     this.#problems ??= [
       ...this.#discovery.problems(),
-      ...findProblems(this.#objects, this.#published.services()),
+      ...findProblems(this.#objects, this.#published.services(), this.#claims),
       ...this.#consul.problems(),
       ...this.#file.problems(),
       ...this.#machines.problems(),

@@ -1,8 +1,11 @@
-/** Pages must not drift: every relative link and every path of the project that a page names exists, and no merge was left half done. */
+/**
+ * Pages must not drift: every relative link and every path of the project that a page names exists, so does every file that the page of a
+ * package or service names, and no merge was left half done.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandBlockProblems } from "./command-blocks.ts";
 import { namedTestProblems } from "./named-tests.ts";
@@ -22,6 +25,13 @@ for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name ==
   for (const path of pathsOf(text)) {
     if (!existsSync(join(root, path))) problems.push(`${page}: there is no ${path}`);
   }
+  const [workspace] = /^(?:packages|services|test)\/[^/]+/.exec(page) ?? [];
+  if (workspace === undefined) continue;
+  const files = new Set(
+    (await Array.fromAsync(glob("**/*.ts", { cwd: join(root, workspace) }))).map((file) => basename(file)),
+  );
+  for (const name of filesNamedIn(text))
+    if (!files.has(name)) problems.push(`${page}: there is no ${name} in ${workspace}`);
 }
 problems.push(...namedTestProblems(root));
 const generated = {
@@ -55,4 +65,9 @@ function pathsOf(text: string): readonly string[] {
   return [...text.matchAll(/`([^`\s]+)`/g)]
     .map(([, path = ""]) => path.replace(/\/$/, ""))
     .filter((path) => tops.test(path) && !/[*<>{}…:]/.test(path));
+}
+
+/** Names of files in code spans and in drawings of a folder, without paths and patterns. */
+function filesNamedIn(text: string): readonly string[] {
+  return [...text.matchAll(/(?<![\w/.*-])[a-z][a-z0-9-]*(?:\.[a-z]+)*\.ts(?![\w/])/g)].map(([name]) => name);
 }

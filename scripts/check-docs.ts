@@ -27,9 +27,8 @@ for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name ==
   }
   const [workspace] = /^(?:packages|services|test)\/[^/]+/.exec(page) ?? [];
   if (workspace === undefined) continue;
-  const files = new Set(
-    (await Array.fromAsync(glob("**/*.ts", { cwd: join(root, workspace) }))).map((file) => basename(file)),
-  );
+  const files = new Set<string>();
+  for await (const file of glob("**/*.ts", { cwd: join(root, workspace) })) files.add(basename(file));
   for (const name of filesNamedIn(text))
     if (!files.has(name)) problems.push(`${page}: there is no ${name} in ${workspace}`);
 }

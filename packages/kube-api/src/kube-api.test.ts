@@ -85,6 +85,7 @@ interface Seen {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly accept: string | undefined;
+  readonly tag: string | undefined;
   readonly type: string | undefined;
   readonly body: string;
 }
@@ -93,7 +94,7 @@ async function seenOf(request: IncomingMessage): Promise<Seen> {
   let body = "";
   for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
   const { method, url, headers } = request;
-  return { method, url, accept: headers.accept, type: headers["content-type"], body };
+  return { method, url, accept: headers.accept, tag: headers["if-none-match"], type: headers["content-type"], body };
 }
 
 const json = "application/json";
@@ -107,6 +108,15 @@ const requests: readonly {
     name: "metadata",
     call: (api) => api.metadata("/x"),
     seen: { method: "GET", accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" },
+  },
+  {
+    name: "tag of kinds",
+    call: (api) => api.kindsTag('"a"'),
+    seen: {
+      ...{ method: "GET", url: "/apis", tag: '"a"' },
+      accept:
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json",
+    },
   },
   { name: "create", call: (api) => api.create("/x", { a: 1 }), seen: { method: "POST", type: json, body: '{"a":1}' } },
   { name: "replace", call: (api) => api.replace("/x", { a: 1 }), seen: { method: "PUT", type: json, body: '{"a":1}' } },

@@ -30,6 +30,11 @@ export interface KubeApi extends Disposable {
   get<T = KubeObject>(path: string, stop?: AbortSignal): Promise<T | undefined>;
   /** The metadata alone, of however large an object. Undefined when there is none. */
   metadata(path: string): Promise<KubeObject | undefined>;
+  /**
+   * Identifies the kinds that the server serves, as long as they are the same; undefined where the server gives no such tag. With the tag
+   * that is known the server answers without a list.
+   */
+  kindsTag(known?: string): Promise<string | undefined>;
   /** @throws KubeError KUBE_CONFLICT when it is there already */
   create<T = KubeObject>(path: string, object: unknown): Promise<T>;
   /** @throws KubeError KUBE_CONFLICT when its resourceVersion is not the last one */
@@ -51,6 +56,11 @@ interface ApplyOptions {
 }
 
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/** Kinds of all groups in one list, which has an ETag since Kubernetes 1.27; older servers answer with names of groups. */
+const allKinds = ["v2", "v2beta1"]
+  .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
+  .concat("application/json")
+  .join(",");
 const answerMs = 30_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
 
@@ -65,6 +75,7 @@ export function openKubeApi(config: KubeConfig, { requestsAtOnce = 8 } = {}): Ku
     server: config.server,
     get: <T>(path: string, stop?: AbortSignal) => absent(call<T>("GET", path, undefined, stop)),
     metadata: (path) => absent(answer<KubeObject>(config, agent, { method: "GET", path, accept: metadataOnly })),
+    kindsTag: (known) => kindsTag(config, agent, known),
     create: (path, object) => call("POST", path, object),
     replace: (path, object) => call("PUT", path, object),
     apply: (path, body, { fieldManager, force }) => {
@@ -92,6 +103,8 @@ interface Call {
   readonly body?: unknown;
   readonly accept?: string;
   readonly contentType?: string;
+  /** An ETag. */
+  readonly ifNoneMatch?: string | undefined;
 }
 
 async function absent<T>(promise: Promise<T>): Promise<T | undefined> {
@@ -115,6 +128,19 @@ async function answer<T>(config: KubeConfig, agent: Agent, call: Call, stop?: Ab
     if (cause instanceof KubeError) throw cause;
     throw away(config, call, cause);
   }
+}
+
+async function kindsTag(config: KubeConfig, agent: Agent, known?: string): Promise<string | undefined> {
+  using limit = timeLimit(answerMs);
+  const call = { method: "GET", path: "/apis", accept: allKinds, ifNoneMatch: known };
+  const response = await send(config, agent, call, limit.signal);
+  try {
+    await readAll(response);
+  } catch (cause) {
+    throw cause instanceof KubeError ? cause : away(config, call, cause);
+  }
+  // A caller that is refused the tag may be given the lists.
+  return response.statusCode === 304 ? known : response.statusCode === 200 ? response.headers.etag : undefined;
 }
 
 async function* parsed(texts: AsyncIterable<string>): AsyncGenerator<unknown> {
@@ -155,6 +181,7 @@ async function send(config: KubeConfig, agent: Agent, call: Call, stop: AbortSig
   const payload = call.body === undefined ? undefined : JSON.stringify(call.body);
   const headers = {
     accept: call.accept ?? "application/json",
+    ...(call.ifNoneMatch !== undefined && { "if-none-match": call.ifNoneMatch }),
     ...(authorization !== undefined && { authorization }),
     ...(impersonate !== undefined && { "impersonate-user": impersonate }),
     ...(payload !== undefined && {

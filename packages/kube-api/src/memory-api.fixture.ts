@@ -49,6 +49,7 @@ export function createMemoryApi(stored: Readonly<Record<string, object>> = {}): 
         const found = store.read(path);
         return found && { metadata: found.metadata };
       }),
+    kindsTag: () => answer("get", "/apis", () => undefined),
     create: (path, object) => write({ verb: "create", path, object }, () => store.create(path, object as KubeObject)),
     replace: (path, object) =>
       write({ verb: "replace", path, object }, () => store.replace(path, object as KubeObject, true)),

@@ -93,7 +93,7 @@ export class IngressStatus {
   async #write(stop: AbortSignal): Promise<void> {
     const { log } = this.#options;
     while (!stop.aborted) {
-      await this.#wakeup.wait(stop, againMs);
+      await this.#wakeup.waitShared(stop, againMs);
       for (const { ingress, status } of this.#behind()) {
         if (stop.aborted) return;
         const { namespace, name } = ingress.metadata;

@@ -8,7 +8,7 @@ import {
   ownValue,
   type ProxyRefusal,
 } from "@flotilla/model";
-import { delay } from "@flotilla/runtime";
+import { sharedDelay } from "@flotilla/runtime";
 
 /** How far one change of an object has come. */
 export interface ObjectDistribution {
@@ -130,7 +130,7 @@ export class Distributions {
   /** Values that expire are not reported: a replica that has not reported again is gone. */
   async #sweep(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await delay(sweepMs, stop);
+      await sharedDelay(sweepMs, stop);
       for (const [replica, { atMs }] of this.#reports)
         if (this.#nowMs() - atMs > distributionTtlMs) this.note(replica, undefined);
     }

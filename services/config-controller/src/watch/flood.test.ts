@@ -109,6 +109,7 @@ describe("a source that floods", () => {
         delete: refuse,
         apply: refuse,
         metadata: async () => undefined,
+        kindsTag: async () => undefined,
         textLines: () => assert.fail("no log is read"),
       },
       get: async <T>(path: string) => {

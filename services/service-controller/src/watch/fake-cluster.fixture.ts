@@ -69,6 +69,7 @@ export class FakeCluster {
       server: config.server,
       get: <T>(path: string, stop?: AbortSignal) => this.#list(config, path, stop) as Promise<T>,
       metadata: () => Promise.resolve(undefined),
+      kindsTag: () => Promise.resolve(undefined),
       create: refused,
       replace: refused,
       apply: refused,

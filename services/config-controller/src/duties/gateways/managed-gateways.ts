@@ -88,7 +88,7 @@ export class ManagedGateways {
 
   async #deploy(parameters: FollowedConfigMaps, stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await this.#state.changes.wait(stop, againMs);
+      await this.#state.changes.waitShared(stop, againMs);
       const mesh = this.#options.mesh();
       if (stop.aborted || mesh === undefined || !this.#state.isKnown || !this.#deployed.isKnown) continue;
       const gateways = this.#state.gateways.filter((gateway) => this.#rulesOf(gateway) !== undefined);

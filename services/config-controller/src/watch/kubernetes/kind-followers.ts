@@ -5,7 +5,7 @@ import { delay, type Logger } from "@flotilla/runtime";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import { KindFollower } from "./kind-follower.ts";
 import type { ObjectEvent } from "./kind-table.ts";
-import { type Scope, type ServedKind, servedKinds, wantedKinds } from "./served-kinds.ts";
+import { type Scope, type ServedKind, ServedKinds, wantedKinds } from "./served-kinds.ts";
 
 export interface KindFollowersOptions {
   readonly api: KubeApi;
@@ -75,10 +75,11 @@ export class KindFollowers {
   /** Runs until `stop` fires. */
   async run(stop: AbortSignal): Promise<void> {
     const { api, scope, discoverMs, nowMs, onState, onChange } = this.#options;
+    const kinds = new ServedKinds({ api, wanted: this.#wanted, namespaces: scope.namespaces, nowMs });
     const following: Promise<void>[] = [];
     while (!stop.aborted) {
       try {
-        const served = await servedKinds(api, this.#wanted, scope.namespaces);
+        const served = await kinds.read();
         onState("Kinds", undefined);
         for (const [name, one] of served) following.push(...this.#begin(name, one, stop));
         this.#endVanished(served);

@@ -91,7 +91,7 @@ class KubernetesConfig implements ConfigSource {
       while (!stop.aborted && this.#failure === undefined) {
         const isDue = isFirst ? this.#isComplete() : !this.#pending.isEmpty || this.#isMoreListed();
         if (!isDue || this.#followers.isTaking) {
-          await this.#wakeup.wait(running, lookAgainMs);
+          await this.#wakeup.waitShared(running, lookAgainMs);
           continue;
         }
         const isQuiet = this.#options.nowMs() - takenAtMs >= quietMs;

@@ -39,6 +39,7 @@ function fakeApi({ lists, forbidden, tags, asked, resources }: World): KubeApi {
   };
   return {
     server: "http://fake",
+    kindsTag: () => Promise.resolve(undefined),
     get: (path: string) => {
       const plain = path.replace(/[?&](limit|continue)=[^&]*/g, "");
       asked.add(plain);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { type KubeApi, KubeError } from "@flotilla/kube-api";
 import { createMemoryApi } from "@flotilla/kube-api/memory";
-import { servedKinds, wantedKinds } from "./served-kinds.ts";
+import { ServedKinds, servedKinds, wantedKinds } from "./served-kinds.ts";
 
 const names = (ignored: readonly string[], included: readonly string[] = []) =>
   wantedKinds({ ignored, included }).map(({ name }) => name);
@@ -64,4 +65,68 @@ describe("kinds that are served", () => {
       "VirtualService of namespace a/b": ["/apis/networking.istio.io/v1/namespaces/a%2Fb/virtualservices", "a/b"],
       GatewayClass: ["/apis/gateway.networking.k8s.io/v1/gatewayclasses", undefined],
     }));
+});
+
+describe("kinds that are read again", () => {
+  const wanted = wantedKinds({ ignored: [], included: [] }).filter(({ name }) => name === "VirtualService");
+  const root = "/apis/networking.istio.io/v1";
+
+  function world() {
+    const memory = createMemoryApi();
+    let tag: string | undefined = "one";
+    let [nowMs, lists] = [0, 0];
+    const api: KubeApi = {
+      ...memory.api,
+      kindsTag: async () => tag,
+      get: (path) => {
+        if (path === root) lists++;
+        return memory.api.get(path);
+      },
+    };
+    const kinds = new ServedKinds({ api, wanted, namespaces: [], nowMs: () => nowMs });
+    return {
+      names: async () => [...(await kinds.read()).keys()],
+      lists: () => lists,
+      pass: (ms: number) => {
+        nowMs += ms;
+      },
+      define: (next: string | undefined) => {
+        tag = next;
+        memory.put(root, { resources: [{ name: "virtualservices" }] });
+      },
+      memory,
+    };
+  }
+
+  it("are not listed while the server's tag of them has been the same for long", async () => {
+    const { names, lists, pass, define } = world();
+    assert.deepEqual(await names(), []);
+    pass(29_000);
+    await names();
+    assert.equal(lists(), 2, "another server may be behind the one that gave the tag");
+    pass(2_000);
+    assert.deepEqual([await names(), lists()], [[], 2]);
+    define("two");
+    assert.deepEqual([await names(), lists()], [["VirtualService"], 3]);
+  });
+
+  it("are listed each time where there is no tag, and again after a list that failed", async () => {
+    const { names, lists, pass, define, memory } = world();
+    define(undefined);
+    await names();
+    pass(60_000);
+    await names();
+    assert.equal(lists(), 2);
+    define("three");
+    await names();
+    pass(60_000);
+    await names();
+    assert.equal(lists(), 3);
+    define("four");
+    memory.refusal = () => new KubeError("KUBE_AWAY", "away");
+    await assert.rejects(names(), { code: "KUBE_AWAY" });
+    memory.refusal = () => undefined;
+    pass(60_000);
+    assert.deepEqual([await names(), lists()], [["VirtualService"], 5]);
+  });
 });

@@ -66,6 +66,40 @@ export async function servedKinds(
   return served;
 }
 
+/** Of several API servers one may know a new kind later than the one that gave the tag. */
+const settleMs = 30_000;
+
+export interface ServedKindsOptions {
+  readonly api: KubeApi;
+  readonly wanted: readonly Kind[];
+  readonly namespaces: readonly string[];
+  readonly nowMs: () => number;
+}
+
+/** The kinds that are served, by one small request as long as they are the same: their lists are 15 requests and 100 KB. */
+export class ServedKinds {
+  readonly #options: ServedKindsOptions;
+  #tag: string | undefined;
+  #changedAtMs = Number.NEGATIVE_INFINITY;
+  #last: ReadonlyMap<string, ServedKind> | undefined;
+
+  constructor(options: ServedKindsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws KubeError */
+  async read(): Promise<ReadonlyMap<string, ServedKind>> {
+    const { api, wanted, namespaces, nowMs } = this.#options;
+    const tag = await api.kindsTag(this.#tag);
+    if (tag === undefined || tag !== this.#tag) this.#changedAtMs = nowMs();
+    this.#tag = tag;
+    if (this.#last !== undefined && nowMs() - this.#changedAtMs >= settleMs) return this.#last;
+    this.#last = undefined;
+    this.#last = await servedKinds(api, wanted, namespaces);
+    return this.#last;
+  }
+}
+
 interface ResourceList {
   readonly resources: readonly { readonly name: string }[];
 }

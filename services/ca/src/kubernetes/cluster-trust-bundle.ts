@@ -3,7 +3,7 @@
  * (ENABLE_CLUSTER_TRUST_BUNDLE_API): made, made again when it is deleted, corrected when it is edited.
  */
 import { type ClusterTrustBundle, type KubeApi, KubeError } from "@flotilla/kube-api";
-import { delay, type Logger } from "@flotilla/runtime";
+import { type Logger, sharedDelay } from "@flotilla/runtime";
 
 export interface ClusterTrustBundleOptions {
   readonly api: KubeApi;
@@ -32,7 +32,7 @@ export async function keepClusterTrustBundle(options: ClusterTrustBundleOptions,
       if (error.message !== logged) log.warn("the ClusterTrustBundle is not written", { name, reason: error.message });
       logged = error.message;
     }
-    await delay(everyMs, stop);
+    await sharedDelay(everyMs, stop);
   }
 }
 

@@ -58,7 +58,7 @@ export class RootConfigMaps {
   async #write(stop: AbortSignal): Promise<void> {
     const { data, log } = this.#options;
     while (!stop.aborted) {
-      await this.#wakeup.wait(stop, againMs);
+      await this.#wakeup.waitShared(stop, againMs);
       const wanted = data();
       if (stop.aborted || wanted === undefined) continue;
       for (const namespace of this.#behind(wanted)) {

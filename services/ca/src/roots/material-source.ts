@@ -3,7 +3,7 @@
  * its reason, reported as a condition, and the last good material stays.
  */
 import { PkiError } from "@flotilla/pki";
-import { delay, delayByWallClock, type Logger } from "@flotilla/runtime";
+import { delay, delayByWallClock, type Logger, sharedDelay } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import { cacertsVersion, readCacerts } from "./cacerts.ts";
 import { checkSuccessor, readMaterial, type SigningMaterial } from "./material.ts";
@@ -94,7 +94,7 @@ export class MaterialSource {
   async #followDirectory(stop: AbortSignal): Promise<void> {
     const { rootCaDir, pollMs } = this.#options;
     while (!stop.aborted) {
-      await delay(pollMs, stop);
+      await sharedDelay(pollMs, stop);
       let isChanged = false;
       await this.#guarded(async () => {
         isChanged = (await cacertsVersion(rootCaDir)) !== this.#version;

@@ -116,3 +116,23 @@ test("a comparison that failed is made again soon", async () => {
 test("nothing is logged if no record is missing", async () => {
   assert.deepEqual(await compared([0]), []);
 });
+
+test("a report that says the same is written again after its time, another one at once", async () => {
+  await using bus = await openValues();
+  const evidence = await evidenceOf("reports");
+  let written = 0;
+  const values: KeyValue = {
+    ...bus.values,
+    put: (...given) => {
+      written++;
+      return bus.values.put(...given);
+    },
+  };
+  const state = { applied: "r idle", root: "a" };
+  for (let tick = 0; tick < 3; tick++) await evidence.report(values, state, 600_000);
+  assert.equal(written, 1);
+  await evidence.report(values, { ...state, root: "b" }, 600_000);
+  assert.equal(written, 2);
+  for (let tick = 0; tick < 2; tick++) await evidence.report(values, { ...state, root: "b" }, 0);
+  assert.equal(written, 4);
+});

@@ -34,6 +34,7 @@ export class GatheredEvidence {
   readonly #journal: LedgerJournal;
   readonly #options: EvidenceOptions;
   readonly #view: SharedView;
+  #reported = { applied: "", root: "", atMs: Number.NEGATIVE_INFINITY };
 
   constructor(options: EvidenceOptions) {
     this.#options = options;
@@ -61,17 +62,25 @@ export class GatheredEvidence {
     return sinceMs;
   }
 
-  /** Follows the reports of other replicas until `stop` fires. */
-  async follow(values: KeyValue, reports: KeyValue, stop: AbortSignal): Promise<void> {
-    await Promise.all([this.#view.followReplicas(values, stop), this.#view.followReports(reports, stop)]);
+  /** Follows the reports of other replicas, and calls `onState` when the state of the rotation was written, until `stop` fires. */
+  async follow(
+    values: KeyValue,
+    reports: KeyValue,
+    { onState, stop }: { readonly onState: () => void; readonly stop: AbortSignal },
+  ): Promise<void> {
+    await Promise.all([this.#view.followReplicas(values, onState, stop), this.#view.followReports(reports, stop)]);
   }
 
-  /** Reports what was issued here, and that this replica is there. */
-  async report(values: KeyValue, state: Pick<Replica, "applied" | "root">): Promise<void> {
+  /** Reports what was issued here, and that this replica is there, the same again no sooner than after `againMs`. */
+  async report(values: KeyValue, state: Pick<Replica, "applied" | "root">, againMs: number): Promise<void> {
     const { name, nowMs } = this.#options;
     await flushLedger(this.#ledger, values, nowMs);
+    const { applied, root, atMs } = this.#reported;
+    const isSame = applied === state.applied && root === state.root;
+    if (isSame && performance.now() - atMs < againMs) return;
     const record: Replica = { name, seenMs: nowMs(), ...state };
     await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
+    this.#reported = { ...state, atMs: performance.now() };
   }
 
   /** Marks certificates that the bus lost, so that the next `report` writes them again. Resolves to their number. @throws what the bus throws */

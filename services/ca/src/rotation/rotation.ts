@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
 import { type Bus, type KeyValue, Lease } from "@flotilla/bus";
-import { delay, type Logger, Turns } from "@flotilla/runtime";
+import { type Logger, sharedDelay, Turns } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
@@ -46,6 +46,10 @@ interface Shared {
 }
 
 const leaseMs = 15_000;
+/** While no rotation is going on. The state is watched: this finds that the bus has lost it. */
+const readAgainMs = 10_000;
+/** The same; equal reports and a lease hold for 10 s and more. */
+const [reportAgainMs, renewLeftMs] = [4_000, 6_000];
 const attempts = 10;
 
 export class Rotation {
@@ -59,6 +63,7 @@ export class Rotation {
   #applied = "";
   #publishTrust: ReturnType<typeof createTrustPublisher> | undefined;
   #heldUpBy = "";
+  #readAtMs = Number.NEGATIVE_INFINITY;
   /** Id of the root that was given up last, and is gone. */
   #dropped = "";
 
@@ -128,10 +133,11 @@ export class Rotation {
       source.current?.certificate.notBeforeMs ?? 0,
     );
     this.#shared = { bus, values, lease, recordedSinceMs };
+    this.#expectState();
     const ticking = async (): Promise<void> => {
       while (!stop.aborted) {
         await this.#tickSafely(this.#shared as Shared);
-        await delay(this.#options.checkMs, stop);
+        await sharedDelay(this.#options.checkMs, stop);
       }
       try {
         await this.#evidence.sayGoodbye(values);
@@ -142,7 +148,8 @@ export class Rotation {
     };
     const evidence = this.#evidence;
     const comparing = compareEvidence({ bus, values, evidence, log }, stop);
-    await Promise.all([ticking(), evidence.follow(values, reports, stop), comparing]);
+    const following = evidence.follow(values, reports, { onState: () => this.#expectState(), stop });
+    await Promise.all([ticking(), following, comparing]);
   }
 
   /** Begins, or goes on without some that hold it up. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */
@@ -222,11 +229,17 @@ export class Rotation {
   async #tick(shared: Shared): Promise<void> {
     const { source, active, bundleOf } = this.#options;
     const { values, lease } = shared;
-    await this.#states.read(values);
+    if (!this.#isCalm || performance.now() - this.#readAtMs >= readAgainMs) {
+      // Before it is read: a change meanwhile is read with the next tick.
+      this.#readAtMs = performance.now();
+      await this.#states.read(values);
+    }
     await this.#follow();
     this.#known.resolve();
-    await this.#evidence.report(values, { applied: this.#applied, root: source.current?.rootId ?? "" });
-    if (!(await lease.hold())) {
+    const report = { applied: this.#applied, root: source.current?.rootId ?? "" };
+    await this.#evidence.report(values, report, this.#isCalm ? reportAgainMs : 0);
+    const isRenewed = this.#isCalm && lease.heldForMs > renewLeftMs;
+    if (!isRenewed && !(await lease.hold())) {
       this.#publishTrust = undefined;
       return;
     }
@@ -234,6 +247,15 @@ export class Rotation {
     const { current } = active;
     if (current !== undefined) await this.#publishTrust(bundleOf(current.rootsPem), current.crlPem);
     await this.#moveOn(shared);
+  }
+
+  get #isCalm(): boolean {
+    return this.#states.state.phase === "idle";
+  }
+
+  /** Reads the shared state with the next tick. */
+  #expectState(): void {
+    this.#readAtMs = Number.NEGATIVE_INFINITY;
   }
 
   async #moveOn(shared: Shared): Promise<void> {

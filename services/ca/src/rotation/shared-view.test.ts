@@ -17,7 +17,10 @@ async function setUp() {
   const clock = { nowMs: 1_000 };
   const view = new SharedView(() => clock.nowMs);
   const [replicas, reports] = [await bus.keyValue("replicas"), await bus.keyValue("reports")];
-  const following = Promise.all([view.followReplicas(replicas, stop.signal), view.followReports(reports, stop.signal)]);
+  const following = Promise.all([
+    view.followReplicas(replicas, () => undefined, stop.signal),
+    view.followReports(reports, stop.signal),
+  ]);
   const end = async () => {
     stop.abort(new Error("the end of the test"));
     await following.catch(() => undefined);

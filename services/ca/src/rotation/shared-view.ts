@@ -3,6 +3,7 @@ import { decodeTrustReport, type ProxyTrust, trustReportTtlMs } from "@flotilla/
 import { type KeyValue, readValue } from "@flotilla/bus";
 import { decodeShape, number, objectOf, text } from "@flotilla/model";
 import type { Replica } from "./holdups.ts";
+import { stateKey } from "./state-store.ts";
 
 interface Report {
   readonly proxies: readonly ProxyTrust[];
@@ -37,9 +38,10 @@ export class SharedView {
     return current.flatMap(({ proxies }) => proxies);
   }
 
-  async followReplicas(values: KeyValue, stop: AbortSignal): Promise<void> {
+  async followReplicas(values: KeyValue, onState: () => void, stop: AbortSignal): Promise<void> {
     for await (const entry of values.watch(stop)) {
       const { key, value } = entry;
+      if (key === stateKey) onState();
       if (!key.startsWith(replicaPrefix)) continue;
       const replica = readValue(values, entry, decodeReplica);
       if (replica !== undefined) this.#replicas.set(key, replica);

@@ -10,7 +10,8 @@ import { type KeyValue, readValue } from "@flotilla/bus";
 import type { Logger } from "@flotilla/runtime";
 import { idle, parseState, type RotationState } from "./rotation-state.ts";
 
-const key = "rotation";
+/** In the shared bucket. */
+export const stateKey = "rotation";
 
 export class StateStore {
   readonly #file: string;
@@ -43,7 +44,7 @@ export class StateStore {
 
   /** The state in the bucket; the copy where there is none. True when it is another than before. */
   async read(values: KeyValue): Promise<boolean> {
-    const found = await values.get(key);
+    const found = await values.get(stateKey);
     if (found?.value === undefined) {
       this.#revision = 0;
       await this.#writeAgain(values, "the bus lost the state of the rotation, which is written again");
@@ -75,7 +76,7 @@ export class StateStore {
   }
 
   async #put(values: KeyValue, state: RotationState): Promise<boolean> {
-    const revision = await values.update(key, new TextEncoder().encode(JSON.stringify(state)), this.#revision);
+    const revision = await values.update(stateKey, new TextEncoder().encode(JSON.stringify(state)), this.#revision);
     if (revision === undefined) return false;
     await this.#take(state, revision);
     return true;

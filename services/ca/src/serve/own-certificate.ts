@@ -11,7 +11,7 @@ import {
   sanOf,
   spkiOf,
 } from "@flotilla/pki";
-import { delay, type Logger, Turns } from "@flotilla/runtime";
+import { type Logger, sharedDelay, Turns } from "@flotilla/runtime";
 import { type ServingRules, servingNames } from "../authorize/serving-names.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 
@@ -90,7 +90,7 @@ export class OwnCertificate {
   async follow(stop: AbortSignal): Promise<void> {
     const { lookMs = usualLookMs } = this.#options;
     while (!stop.aborted) {
-      await delay(lookMs, stop);
+      await sharedDelay(lookMs, stop);
       if (!stop.aborted && this.#isDue()) await this.renew();
     }
   }

@@ -1,5 +1,5 @@
 /** Reports to the fleet, through the shared store, which proxies are connected here and what they have. */
-import { delay, type Logger } from "@flotilla/runtime";
+import { type Logger, sharedDelay } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import type { ReplicaSummary } from "./fleet-status.ts";
@@ -44,7 +44,7 @@ export async function publishReplica(
         log.debug("replica not registered, trying again", { error });
       }
     }
-    await delay(everyMs, stop);
+    await sharedDelay(everyMs, stop);
   }
   if (!store.state.connected) return;
   await store.removeReplica(id).catch((error: unknown) => log.debug("record of this replica not removed", { error }));

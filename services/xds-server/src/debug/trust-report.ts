@@ -4,7 +4,7 @@ import { encodeTrustReport, type ProxyTrust, trustBundleOf, trustReportBucket, t
 import type { Bus } from "@flotilla/bus";
 import { decode, typeUrl } from "@flotilla/proto";
 import { ProxyConfigSchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
-import { delay } from "@flotilla/runtime";
+import { sharedDelay } from "@flotilla/runtime";
 import type { Core } from "../app/core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 
@@ -41,7 +41,7 @@ export function trustReports({
         await values.put(id, encodeTrustReport(proxies));
         [reported, reportedAtMs] = [proxies, performance.now()];
       }
-      await delay(everyMs, stop);
+      await sharedDelay(everyMs, stop);
     }
   };
 }

@@ -74,9 +74,9 @@ test("streams that are idle are not handed off", async () => {
   let looks = 0;
   const replicas = async () => {
     if (++looks === 5) stop.abort();
-    return new Map([["b", { replica: "b", streams: 0 }]]);
+    return new Map([["b", { replica: "b", streams: 2 }]]);
   };
-  const streams = ["1", "2", "3", "4"].map((id) => ({ id, isIdle: () => true }) as StreamRecord);
+  const streams = ["1", "2", "3", "4", "5", "6"].map((id) => ({ id, isIdle: () => Number(id) > 2 }) as StreamRecord);
   const disconnect = (id: string) => assert.fail(`${id} is handed off`);
   const options = {
     id: "a",

@@ -2,7 +2,7 @@
  * Replicas that serve more than their share hand streams off: after a rollout or when a replica was added, proxies would
  * otherwise stay where they are. Versions are equal on all replicas, so that a proxy which moves is sent nothing it has.
  */
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, type Logger, sharedDelay } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
 import { readSummaries } from "../debug/fleet-status.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
@@ -47,9 +47,10 @@ export async function balanceStreams(options: BalanceOptions, stop: AbortSignal)
   const { perSecond, log, everyMs = defaultEveryMs } = options;
   let before = 0;
   while (!stop.aborted && perSecond > 0) {
-    await delay(everyMs, stop);
+    await sharedDelay(everyMs, stop);
     const streams = options.streams().filter((stream) => !stream.isIdle());
-    const now = surplus(streams.length, await streamsOfOthers(options));
+    // One stream is never a surplus: idle replicas need not ask for the others.
+    const now = streams.length < 2 ? 0 : surplus(streams.length, await streamsOfOthers(options));
     const count = Math.min(before, now, (perSecond * everyMs) / 1000);
     before = now;
     if (count === 0) continue;

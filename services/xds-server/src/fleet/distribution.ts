@@ -8,7 +8,7 @@ import {
   encodeDistribution,
   type ObjectFinding,
 } from "@flotilla/model";
-import { delay } from "@flotilla/runtime";
+import { delay, Wakeup } from "@flotilla/runtime";
 import type { Core } from "../app/core.ts";
 import type { ChangeListener } from "../app/core-source.ts";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
@@ -38,6 +38,8 @@ export class Distribution {
   readonly observer: StreamObserver;
   /** Records which objects the changes are about. */
   readonly changes: ChangeListener;
+  /** Woken when the next report may differ. */
+  readonly changed = new Wakeup();
   #streamsVersion = 0;
   #isDirty = true;
   #remaining: Remaining = "nothing";
@@ -70,6 +72,11 @@ export class Distribution {
         this.#noteStreams();
       },
     };
+  }
+
+  /** Nothing is left to report until `changed` is woken. */
+  get isComplete(): boolean {
+    return !this.#isDirty && this.#remaining === "nothing";
   }
 
   /** Undefined while nothing is different from the last one. Takes some milliseconds at most: the rest comes with the next. */
@@ -105,15 +112,18 @@ export class Distribution {
 
   #noteChange(): void {
     this.#isDirty = true;
+    this.changed.wake();
   }
 
   #noteStreams(): void {
     this.#streamsVersion++;
-    this.#isDirty = true;
+    this.#noteChange();
   }
 }
 
 const everyMs = 200;
+/** After the first change out of quiet: others come with it. */
+const gatherMs = 100;
 /** For what has time: recounts while nothing else changes, and changes whose answers are coming in. */
 const patienceMs = 1_000;
 /** Reported again unchanged after this, well before it vanishes. */
@@ -132,10 +142,15 @@ export function distributionReports(distribution: Distribution): (bus: Bus, stop
     while (!stop.aborted) {
       const next = distribution.next();
       if (next !== undefined) report = encodeDistribution(next);
-      const isDue = (report !== reported && !isEqual(report, reported)) || performance.now() - reportedAtMs > againMs;
+      const isOther = report !== reported && !isEqual(report, reported);
+      const isDue = isOther || performance.now() - reportedAtMs > againMs;
       if (report !== undefined && isDue && bus.state.connected) {
         await values.put(id, report);
         [reported, reportedAtMs] = [report, performance.now()];
+      } else if (!isOther && distribution.isComplete) {
+        const leftMs = Math.max(everyMs, reportedAtMs + againMs - performance.now());
+        if (await distribution.changed.waitShared(stop, leftMs)) await delay(gatherMs, stop);
+        continue;
       }
       await delay(everyMs, stop);
     }

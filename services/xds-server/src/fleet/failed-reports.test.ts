@@ -52,3 +52,22 @@ for (const { name, reports, isRemoved = false } of cases)
     await running;
     assert.deepEqual(removed, isRemoved ? [keys[0]] : []);
   });
+
+test("a change after a quiet time is reported", async () => {
+  const stop = new AbortController();
+  let position = 1;
+  const quiet = new Distribution({
+    ...{ replica: "r", core, streams: none, position: () => position, epoch: () => "e" },
+    ...{ lastChange: () => undefined, nowMs: () => 0, isSettling: () => false },
+  });
+  let written = 0;
+  const values = { put: async () => ++written, delete: async () => undefined } as unknown as KeyValue;
+  const bus = { state: { connected: true }, keyValue: async () => values } as unknown as Bus;
+  const running = distributionReports(quiet)(bus, stop.signal);
+  await until(() => written === 1 && quiet.isComplete, { withinMs: 30_000, what: "the first report" });
+  position = 2;
+  quiet.observer.opened?.({ id: "vm" } as unknown as StreamRecord);
+  await until(() => written === 2, { withinMs: 5_000, what: "the next report" });
+  stop.abort();
+  await running;
+});

@@ -48,6 +48,8 @@ test("machines that ask to be registered are reported with what they say of thei
   await until(() => reported?.[0]?.health?.message === "503", { withinMs: 30_000, what: "its health" });
   machines.observer.closed?.(vm, "gone");
   await until(() => reported?.length === 0, { withinMs: 30_000, what: "no machine" });
+  machines.observer.opened?.(vm);
+  await until(() => reported?.length === 1, { withinMs: 30_000, what: "the machine that came back" });
   stop.abort();
   await Promise.all([done, reading]);
 });

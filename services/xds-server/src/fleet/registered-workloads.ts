@@ -13,7 +13,7 @@ import {
   registrationReportBucket,
   registrationReportTtlMs,
 } from "@flotilla/model";
-import { delay } from "@flotilla/runtime";
+import { delay, Wakeup } from "@flotilla/runtime";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
 
 const everyMs = 250;
@@ -24,9 +24,14 @@ const againMs = registrationReportTtlMs / 3;
 export class RegisteredWorkloads {
   readonly #streams = new Map<string, { readonly stream: StreamRecord; health: RegisteredWorkload["health"] }>();
 
+  /** Woken when a machine connects. */
+  readonly connected = new Wakeup();
+
   readonly observer: StreamObserver = {
     opened: (stream) => {
-      if (groupOf(stream) !== "" || entryOf(stream) !== "") this.#streams.set(stream.id, { stream, health: undefined });
+      if (groupOf(stream) === "" && entryOf(stream) === "") return;
+      this.#streams.set(stream.id, { stream, health: undefined });
+      this.connected.wake();
     },
     health: ({ id }, healthy, message) => {
       const entry = this.#streams.get(id);
@@ -54,7 +59,9 @@ export function registrationReports(machines: RegisteredWorkloads): (bus: Bus, s
         await values.put(id, encodeRegisteredWorkloads(present));
         [reported, reportedAtMs] = [text, performance.now()];
       }
-      await delay(everyMs, stop);
+      // Labels of machines change without an event; without machines nothing does.
+      if (text === "[]" && reported === text) await machines.connected.wait(stop);
+      else await delay(everyMs, stop);
     }
   };
 }

@@ -4,6 +4,7 @@ import { it } from "node:test";
 import { noopLogger, until } from "@flotilla/runtime";
 import { StateError } from "@flotilla/state";
 import { publishReplica } from "../debug/replica-record.ts";
+import type { StreamRecord } from "../serve/stream-record.ts";
 import { balanceStreams } from "./balance.ts";
 
 /** Fails as long as `isFailing`, and counts the calls. */
@@ -30,9 +31,17 @@ const soon = (what: string) => ({ withinMs: 30_000, what });
 it("balancing goes on after a store that fails while connected", async () => {
   const store = failingStore();
   const stop = new AbortController();
+  const streams = ["1", "2"].map((id) => ({ id, isIdle: () => false }) as StreamRecord);
   const running = balanceStreams(
     {
-      ...{ id: "a", streams: () => [], disconnect: () => {}, perSecond: 1, random: () => 0, onHandedOff: () => {} },
+      ...{
+        id: "a",
+        streams: () => streams,
+        disconnect: () => {},
+        perSecond: 1,
+        random: () => 0,
+        onHandedOff: () => {},
+      },
       store: { state: store.state, replicas: () => store.answer(new Map()) },
       ...{ log: noopLogger, everyMs: 1 },
     },

@@ -2,7 +2,7 @@
  * Does a duty while its lease is held: asks for the lease again and again, begins when it is held, and ends the duty before another replica
  * can begin it. A holder that cannot do its duty releases the lease, so that another may try.
  */
-import { aborted, delay, delayByWallClock, type Logger, orAborted, sharedDelay } from "@flotilla/runtime";
+import { aborted, delay, type Logger, orAborted, sharedDelay } from "@flotilla/runtime";
 import type { DutyLease } from "./duty-lease.ts";
 
 /** The lease, and the interval of its renewal in milliseconds. */
@@ -19,6 +19,7 @@ export interface LeadershipOptions {
 }
 
 const usualEveryMs = 5_000;
+const lookMs = 1_000;
 
 interface Term {
   readonly end: AbortController;
@@ -97,11 +98,11 @@ export class Leadership {
 
   /** A call for the lease may take longer than the lease lasts. */
   async #endWithLease(end: AbortController): Promise<void> {
-    const { lease, everyMs = usualEveryMs } = this.#options;
+    const { lease } = this.#options;
     while (lease.isHeld) {
-      // Renewals move its end.
+      // Renewals move its end, a machine that slept has lost it: checked with the tick that the process shares, and exactly when it is near.
       const { heldForMs } = lease;
-      await delayByWallClock(Number.isFinite(heldForMs) ? heldForMs : everyMs, end.signal);
+      await (heldForMs > 2 * lookMs ? sharedDelay(lookMs, end.signal) : delay(heldForMs, end.signal));
       if (end.signal.aborted) return;
     }
     end.abort();

@@ -190,6 +190,7 @@ export async function delayByWallClock(ms: number, stop?: AbortSignal, nowMs: ()
   while (stop?.aborted !== true) {
     const leftMs = ms - Math.max(performance.now() - steadyMs, nowMs() - wallMs);
     if (leftMs <= 0) return;
-    await (leftMs > lookMs ? sharedDelay(lookMs, stop) : delay(leftMs, stop));
+    // The shared tick may come half a second late.
+    await (leftMs > 2 * lookMs ? sharedDelay(lookMs, stop) : delay(leftMs, stop));
   }
 }

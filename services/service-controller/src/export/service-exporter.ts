@@ -4,7 +4,7 @@
  */
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
-import { delay, type Logger } from "@flotilla/runtime";
+import { type Logger, sharedDelay } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { MultiClusterApi } from "../watch/cluster-connection.ts";
 
@@ -57,7 +57,7 @@ export class ServiceExporter {
           return this.#export(cluster, api, wanted.get(cluster) ?? [], state, stop);
         }),
       );
-      await delay(lookMs, stop);
+      await sharedDelay(lookMs, stop);
     }
   }
 

@@ -19,6 +19,8 @@ it("is published when more has been read, again after a failure, and not for wha
   const bus = {
     epoch: "e",
     state: { connected: true },
+    onEpoch: () => () => undefined,
+    onState: () => () => undefined,
     keyValue: async (name: string) => {
       assert.equal(name, progressBucket);
       return values;

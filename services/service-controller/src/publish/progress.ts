@@ -1,7 +1,7 @@
 /** Publishes, for config-controller, how far the configuration has been applied, and that what follows from it is published. */
 import type { Bus, Publisher } from "@flotilla/bus";
 import { encodeProgress, progressBucket, progressKey } from "@flotilla/model";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, type Logger, Wakeup } from "@flotilla/runtime";
 
 export interface ProgressOptions {
   readonly bus: Bus;
@@ -9,19 +9,27 @@ export interface ProgressOptions {
   readonly log: Logger;
 }
 
+/** At least, between two reports. */
 const everyMs = 100;
 
 export class Progress {
+  readonly #changed = new Wakeup();
   #read = 0;
 
   /** All that follows from the configuration up to this place has been handed to the publisher, and is safe. */
   note(read: number): void {
-    this.#read = Math.max(this.#read, read);
+    if (read <= this.#read) return;
+    this.#read = read;
+    this.#changed.wake();
   }
 
   /** Runs until `stop` fires: while we publish. */
   async report({ bus, publisher, log }: ProgressOptions, stop: AbortSignal): Promise<void> {
     const values = await bus.keyValue(progressBucket);
+    const wake = () => this.#changed.wake();
+    using ends = new DisposableStack();
+    ends.defer(bus.onEpoch(wake));
+    ends.defer(bus.onState(wake));
     let last = "";
     while (!stop.aborted) {
       const progress = { epoch: bus.epoch, read: this.#read, published: publisher.lastSequence };
@@ -33,9 +41,11 @@ export class Progress {
           last = text;
         } catch (error) {
           log.warn("progress cannot be published", { error });
+          wake();
         }
       }
       await delay(everyMs, stop);
+      await this.#changed.wait(stop);
     }
   }
 }

@@ -7,7 +7,7 @@ import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
 import { type Config, equalJson, type KubeObject, type ObjectName, objectName, objectNameOf } from "@flotilla/model";
 import type { RegistrationRecords } from "@flotilla/registry";
 import { groupAnnotation } from "@flotilla/registry/convert";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, type Logger, sharedDelay } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import {
   allEntries,
@@ -70,7 +70,7 @@ export class EntryWriter {
         written = wanted;
         writtenAtMs = nowMs();
       }
-      await delay(lookMs, stop);
+      await sharedDelay(lookMs, stop);
     }
   }
 

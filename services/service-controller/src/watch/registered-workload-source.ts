@@ -73,7 +73,7 @@ async function* followMachines(
     while (await wakeup.wait(running, quietMs));
     if (!running.aborted) yield { inputs: registered.sweep(), eventTimeMs: nowMs() };
     while (!running.aborted && failure === undefined) {
-      await wakeup.wait(running, sweepMs);
+      await wakeup.waitShared(running, sweepMs);
       const inputs = registered.sweep();
       if (inputs.length > 0 && !running.aborted) yield { inputs, eventTimeMs: nowMs() };
     }

@@ -96,7 +96,7 @@ export class CaBundles {
 
   async #write(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await this.#wakeup.wait(stop, againMs);
+      await this.#wakeup.waitShared(stop, againMs);
       for (const [collection, configurations] of this.#found)
         for (const configuration of configurations) {
           if (stop.aborted) return;

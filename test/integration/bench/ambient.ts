@@ -2,8 +2,8 @@
  * `pnpm bench:ambient [--services N] [--pods N] [--ztunnels N] [--changes N] [--seconds N] [--churn N] [--kubeconfig FILE]
  * [--istiod FILE | --against HOST:PORT,PID]`: an ambient mesh in a Kubernetes API. All ztunnels synced, and as many again; one pod changed, until each has
  * it; 100 pods born and gone a second, until the ztunnel of the pod's node has it; with `--churn N` births and deaths, and the memory
- * along the way. Without `--kubeconfig` a kube-apiserver is started. `--istiod` measures a pilot-discovery in the place of this
- * project's services, `--against` a control plane that reads that API already. Everything shares the machine: the CPU of the control
+ * along the way. Without `--kubeconfig` a kube-apiserver is started. Services are those of the bundle that images have. `--istiod` measures a
+ * pilot-discovery in their place, `--against` a control plane that reads that API already. Everything shares the machine: the CPU of the control
  * plane stands apart.
  */
 import { loadavg } from "node:os";
@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { delay, until } from "@flotilla/runtime";
+import { bundleServices } from "../../../scripts/tests/test-bundle.ts";
 import { lastingChurn, timedBirths } from "./ambient/births.ts";
 import { fillMesh, giveAddress, uidOf } from "./ambient/cluster.ts";
 import { cpuOf, type MeasuredPlane, ownPlane, runningPlane, startIstiod } from "./ambient/control-plane.ts";
@@ -22,7 +23,7 @@ const { values } = parseArgs({
     services: { type: "string", default: "2000" },
     pods: { type: "string", default: "10000" },
     ztunnels: { type: "string", default: "50" },
-    changes: { type: "string", default: "20" },
+    changes: { type: "string", default: "200" },
     seconds: { type: "string", default: "60" },
     churn: { type: "string", default: "0" },
     kubeconfig: { type: "string" },
@@ -68,9 +69,9 @@ async function ownApiserver(): Promise<string> {
 
 async function measuredPlane(): Promise<MeasuredPlane> {
   if (values.against !== undefined) return runningPlane(values.against);
-  return values.istiod === undefined
-    ? await ownPlane(kubeconfig, env)
-    : await startIstiod(values.istiod, kubeconfig, env);
+  if (values.istiod !== undefined) return await startIstiod(values.istiod, kubeconfig, env);
+  process.env["FLOTILLA_TEST_BUNDLE"] ??= bundleServices();
+  return await ownPlane(kubeconfig, env);
 }
 
 async function syncAll(which: string): Promise<Ztunnels> {

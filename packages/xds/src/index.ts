@@ -2,6 +2,7 @@ export {
   Bodies,
   encodeDeltaBody,
   encodeDeltaTail,
+  encodedSlice,
   encodeSotwBody,
   encodeSotwTail,
   type MessageBody,

@@ -4,11 +4,20 @@
  */
 import { checksum } from "@flotilla/model";
 import { fieldSize, Parts, textSize, typeUrl as types } from "@flotilla/proto";
-import { diffSets, type Resource, type ResourceSet, type SetDiff } from "./resource-set.ts";
+import {
+  diffSets,
+  type Resource,
+  type ResourceSet,
+  type ResourceSlice,
+  type SetDiff,
+  SlicedResources,
+} from "./resource-set.ts";
 
 export interface MessageBody {
   readonly typeUrl: string;
   readonly resources: readonly Resource[];
+  /** The resources in slices, where a set is made of them. */
+  readonly slices?: readonly ResourceSlice[];
   /** Delta only. */
   readonly removed: readonly string[];
 }
@@ -29,7 +38,11 @@ export class Bodies {
   }
 
   full(set: ResourceSet): MessageBody {
-    return memo(this.#full, set, () => ({ typeUrl: set.typeUrl, resources: [...set.byName.values()], removed: [] }));
+    const { typeUrl, byName } = set;
+    return memo(this.#full, set, () => ({
+      ...{ typeUrl, resources: [...byName.values()], removed: [] },
+      ...(byName instanceof SlicedResources && byName.isDistinct && { slices: byName.slices }),
+    }));
   }
 
   delta(before: ResourceSet, after: ResourceSet): MessageBody {
@@ -148,8 +161,29 @@ const resourceField = { version: 1, resource: 2, name: 3, aliases: 4 } as const;
 const any = { typeUrl: 1, value: 2 } as const;
 
 /** All but version and nonce: the part that streams share. */
-export function encodeDeltaBody({ typeUrl, resources, removed }: MessageBody): Uint8Array {
+export function encodeDeltaBody({ typeUrl, resources, slices, removed }: MessageBody): Uint8Array {
   const parts = new Parts();
+  if (slices === undefined) addDeltaResources(parts, resources);
+  else for (const slice of slices) parts.raw(encodedSlice(slice));
+  for (const name of removed) parts.textUnlessEmpty(deltaField.removed, name);
+  return parts.textUnlessEmpty(deltaField.typeUrl, typeUrl).finish();
+}
+
+const encodedSlices = new WeakMap<ResourceSlice, Uint8Array>();
+
+/**
+ * The resources of a slice as a part of a delta message. Kept with the slice: who connects after a change gets thousands of resources, few of
+ * them in another slice than before.
+ */
+export function encodedSlice(slice: ResourceSlice): Uint8Array {
+  return memo(encodedSlices, slice, () => {
+    const parts = new Parts();
+    addDeltaResources(parts, slice.resources);
+    return parts.finish();
+  });
+}
+
+function addDeltaResources(parts: Parts, resources: readonly Resource[]): void {
   for (const { name, version, typeUrl: own, bytes, aliases = [] } of resources) {
     const sizes = { version: textSize(version), url: textSize(own), name: textSize(name) };
     const aliasSizes = aliases.map(textSize);
@@ -165,8 +199,6 @@ export function encodeDeltaBody({ typeUrl, resources, removed }: MessageBody): U
     parts.text(resourceField.name, name, sizes.name);
     for (const [index, alias] of aliases.entries()) parts.text(resourceField.aliases, alias, aliasSizes[index]);
   }
-  for (const name of removed) parts.textUnlessEmpty(deltaField.removed, name);
-  return parts.textUnlessEmpty(deltaField.typeUrl, typeUrl).finish();
 }
 
 /** `server`: who answers, in the words that clients show. */

@@ -127,7 +127,8 @@ function repeated(known: TypeState, set: ResourceSet, included: ReadonlySet<stri
 
 function withMore(body: MessageBody, resources: readonly Resource[], removed: readonly string[]): MessageBody {
   if (resources.length === 0 && removed.length === 0) return body;
-  return { ...body, resources: [...body.resources, ...resources], removed: [...body.removed, ...removed] };
+  const { typeUrl } = body;
+  return { typeUrl, resources: [...body.resources, ...resources], removed: [...body.removed, ...removed] };
 }
 
 /** Envoy names the rejected resources at the beginning of its error detail. */

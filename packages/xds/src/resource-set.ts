@@ -48,12 +48,12 @@ const lookupsWithoutTable = 64;
 export class SlicedResources implements ReadonlyMap<string, Resource> {
   /** No two resources have one name. */
   readonly isDistinct: boolean;
-  readonly #slices: readonly ResourceSlice[];
+  readonly slices: readonly ResourceSlice[];
   #lookups = 0;
   #table: ReadonlyMap<string, Resource> | undefined;
 
   constructor(slices: readonly ResourceSlice[], { distinct = false } = {}) {
-    this.#slices = slices;
+    this.slices = slices;
     this.isDistinct = distinct;
   }
 
@@ -63,8 +63,8 @@ export class SlicedResources implements ReadonlyMap<string, Resource> {
 
   get(name: string): Resource | undefined {
     if (this.#table !== undefined || ++this.#lookups > lookupsWithoutTable) return this.#all.get(name);
-    for (let index = this.#slices.length - 1; index >= 0; index--) {
-      const found = this.#slices[index]?.get(name);
+    for (let index = this.slices.length - 1; index >= 0; index--) {
+      const found = this.slices[index]?.get(name);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -79,7 +79,7 @@ export class SlicedResources implements ReadonlyMap<string, Resource> {
    * each other differ in one place, so all that stands before it and behind it is passed over.
    */
   differingFrom(before: SlicedResources): { readonly fresh: readonly Resource[]; readonly gone: readonly Resource[] } {
-    const [ours, theirs] = differingPart(this.#slices, before.#slices);
+    const [ours, theirs] = differingPart(this.slices, before.slices);
     const [kept, lost] = [new Set(ours), new Set(theirs)];
     const fresh = ours.flatMap((slice) => (lost.has(slice) ? [] : slice.resources));
     const gone = theirs.flatMap((slice) => (kept.has(slice) ? [] : slice.resources));
@@ -110,7 +110,7 @@ export class SlicedResources implements ReadonlyMap<string, Resource> {
   get #all(): ReadonlyMap<string, Resource> {
     if (this.#table === undefined) {
       const table = new Map<string, Resource>();
-      for (const { resources } of this.#slices) for (const one of resources) table.set(one.name, one);
+      for (const { resources } of this.slices) for (const one of resources) table.set(one.name, one);
       this.#table = table;
     }
     return this.#table;

@@ -5,7 +5,7 @@
 import { type Finding, Graph, type Observation } from "@flotilla/incremental";
 import type { Change, ConfigKey, Proxy } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import type { NameSet, ResourceSet } from "@flotilla/xds";
+import type { NameSet, ResourceSet, ResourceSlice } from "@flotilla/xds";
 import type { EncodedResource } from "../generate/encode/encoded.ts";
 import { type ResourceSetQueries, resourceSetQueries } from "../generate/encode/generator.ts";
 import { generators } from "../generate/index.ts";
@@ -102,15 +102,15 @@ export class Core {
     return this.#graph.observe(queries.named, names.key, subject, onStale);
   }
 
-  /** All resources of a type, kept until released; computed slice by slice, so that other work may run after each. */
-  *observeInSteps(subject: Subject, typeUrl: string): Generator<undefined, Disposable | undefined> {
+  /** All resources of a type, kept until released; computed and yielded slice by slice, so that other work may run after each. */
+  *observeInSteps(subject: Subject, typeUrl: string): Generator<ResourceSlice, Disposable | undefined> {
     const queries = this.#queries(subject, typeUrl);
     if (queries === undefined) return undefined;
     const ignore = (): void => undefined;
     using slices = new DisposableStack();
     for (const text of this.#graph.evaluate(queries.sliceTexts, undefined, subject)) {
-      slices.adopt(this.#graph.observe(queries.slice, text, subject, ignore), (slice) => slice.release());
-      yield;
+      const slice = slices.adopt(this.#graph.observe(queries.slice, text, subject, ignore), (one) => one.release());
+      yield slice.value.content;
     }
     const all = this.#graph.observe(queries.all, undefined, subject, ignore);
     return { [Symbol.dispose]: () => all.release() };

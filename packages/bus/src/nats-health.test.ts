@@ -1,16 +1,18 @@
 /** The health check of a NATS server, answered by a server of the test. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import { natsHealth } from "./nats-health.ts";
 
+const greeting = 'INFO {"server_id":"s","version":"2.15.0","proto":1,"headers":true,"max_payload":1048576}\r\n';
+
 /** Answers the health check with `answer`; undefined: the connection ends. */
-async function aServer(answer: string | undefined) {
+function aServer(answer: string | undefined) {
   const asked: string[] = [];
-  const server = createServer((socket) => {
+  return listening(asked, (socket) => {
     socket.on("error", () => undefined);
-    socket.write('INFO {"server_id":"s","version":"2.15.0","proto":1,"headers":true,"max_payload":1048576}\r\n');
+    socket.write(greeting);
     let [held, inbox] = ["", ""];
     socket.on("data", (bytes) => {
       held += String(bytes);
@@ -28,6 +30,10 @@ async function aServer(answer: string | undefined) {
       }
     });
   });
+}
+
+async function listening(asked: readonly string[], onConnection: (socket: Socket) => void) {
+  const server = createServer(onConnection);
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const close = async () => {
@@ -55,6 +61,12 @@ describe("the health of a NATS server", () => {
       const [connect = "", subject] = server.asked;
       const { user: given, pass } = JSON.parse(connect) as { readonly user: string; readonly pass: string };
       assert.deepEqual([given, pass, subject], [user.name, user.password, "$SYS.REQ.SERVER.PING.HEALTHZ"]);
+    });
+
+  for (const end of ["destroy", "resetAndDestroy"] as const)
+    it(`is unknown where the server greets and ends the connection (${end})`, async () => {
+      await using server = await listening([], (socket) => socket.write(greeting, () => socket[end]()));
+      for (let round = 0; round < 20; round++) assert.equal(await natsHealth(server.port, user), undefined);
     });
 
   it("is unknown where nothing listens", async () => {

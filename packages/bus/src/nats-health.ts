@@ -21,14 +21,19 @@ export async function natsHealth(
   { name, password }: { readonly name: string; readonly password: string },
 ): Promise<string | undefined> {
   const reply = await askHealth(port, name, password).catch((error: unknown) => {
-    if (error instanceof NatsError) return undefined;
+    if (error instanceof NatsError || isOfSocket(error)) return undefined;
     throw error;
   });
   const { status_code: status, error } = reply?.data ?? {};
   return status === undefined || status === 200 ? undefined : (error ?? `status ${status}`);
 }
 
-/** @throws NatsError without an answer that is JSON */
+/** A busy server may close the connection while it is greeted; the client library hands the error of the socket on. */
+function isOfSocket(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}
+
+/** @throws NatsError, or an error of the socket, without an answer that is JSON */
 async function askHealth(port: number, user: string, pass: string): Promise<HealthReply> {
   const servers = `127.0.0.1:${port}`;
   const connection = await connect({ servers, user, pass, reconnect: false, timeout: answerWithinMs });

@@ -89,6 +89,12 @@ describe("a run that fails its check", () => {
       assert.equal(run.asked(), answers.length);
     });
 
+  it("has failed when the check itself fails for long enough", async () => {
+    const failure = () => Promise.reject(new Error("no such directory"));
+    const reason = await lastingFailure({ failure }, { everyMs: 0, forMs: 0 }, running);
+    assert.equal(reason, "its check failed: no such directory");
+  });
+
   it("is not asked when it is over, or cannot be", async () => {
     assert.equal(await lastingFailure({}, policy, running), undefined);
     const failure = () => assert.fail("it is over");

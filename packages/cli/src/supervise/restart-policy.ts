@@ -75,6 +75,11 @@ interface Failing {
   failure?(): Promise<string | undefined>;
 }
 
+/** Nobody awaits a check while the process runs: one that throws must not end its supervisor. */
+function failedCheck(error: unknown): string {
+  return `its check failed: ${error instanceof Error ? error.message : String(error)}`;
+}
+
 /** Resolves to the last reason once the run has failed for long enough; to undefined when it is over or cannot be asked. */
 export async function lastingFailure(
   run: Failing,
@@ -83,7 +88,7 @@ export async function lastingFailure(
 ): Promise<string | undefined> {
   let sinceMs: number | undefined;
   while (run.failure !== undefined && !over.aborted) {
-    const failure = await run.failure();
+    const failure = await run.failure().catch(failedCheck);
     const nowMs = performance.now();
     if (failure === undefined) sinceMs = undefined;
     else sinceMs ??= nowMs;

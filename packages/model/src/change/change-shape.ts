@@ -127,6 +127,7 @@ const workload = objectOf(
     ports: recordOf(integer),
   },
   {
+    creationTimeMs: number,
     bindingLabels: labels,
     hostname: text,
     nodeName: text,

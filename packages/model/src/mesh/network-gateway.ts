@@ -18,8 +18,9 @@ export interface NetworkGateway {
   readonly clusterId: string;
   readonly address: string;
   readonly port: number;
-  /** It takes HBONE there, and no TLS of sidecars. */
+  /** It takes HBONE there, and TLS of sidecars only where `takesTls` states it. */
   readonly isHbone?: boolean;
+  readonly takesTls?: boolean;
 }
 
 export interface GatewayOfNetwork {

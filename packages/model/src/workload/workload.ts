@@ -31,6 +31,8 @@ export interface Workload {
   readonly kind: WorkloadKind;
   readonly name: string;
   readonly namespace: string;
+  /** Of the object; without one it counts as the oldest. */
+  readonly creationTimeMs?: number;
   /** IP addresses, the primary one first; empty for a workload that is reached by name or through a gateway. */
   readonly addresses: readonly string[];
   /** Host name of a workload without an address. */

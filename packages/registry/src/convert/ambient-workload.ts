@@ -4,6 +4,7 @@
  */
 import {
   type Config,
+  creationTimeMs,
   isIpAddress,
   type Labels,
   ownValue,
@@ -37,6 +38,7 @@ export function workloadOfPod(
   return {
     kind: "Pod",
     ...{ name: metadata.name, namespace, addresses, labels: metadata.labels ?? {}, network, locality, clusterId },
+    creationTimeMs: creationTimeMs(pod),
     serviceAccount: spec.serviceAccountName ?? "",
     workloadName,
     ...(spec.nodeName === undefined || spec.nodeName === "" ? {} : { nodeName: spec.nodeName }),
@@ -67,6 +69,7 @@ export function workloadOfEntry(entry: Config, context: EndpointContext): Worklo
   return {
     kind: "WorkloadEntry",
     ...{ name, namespace, ...entryTraits(spec, name, context), tunnel },
+    creationTimeMs: entry.creationTimeMs,
     isReady: isHealthyEntry(entry),
     ports: spec.ports ?? {},
   };
@@ -97,9 +100,11 @@ export function workloadsOfServiceEntry(entry: Config, context: EndpointContext)
     const workload: Workload = {
       kind: "ServiceEntry",
       ...{ name, namespace, ...entryTraits(endpoint, name, context) },
+      creationTimeMs: entry.creationTimeMs,
       labels: entry.labels,
       ...(endpoint.labels === undefined ? {} : { bindingLabels: endpoint.labels }),
-      tunnel: tunnelOf(endpoint.labels ?? {}, {}),
+      // As in istiod, the ServiceEntry states it for all of its addresses.
+      tunnel: tunnelOf(entry.labels, entry.annotations),
       isReady: true,
       ports: {},
       memberOf,
@@ -133,7 +138,10 @@ export interface SliceService {
 }
 
 /** Services without a selector have the ports that their slice gives them, by name. */
-export function slicePorts(slice: KubeEndpointSlice, { service }: SliceService): readonly WorkloadPort[] {
+export function slicePorts(
+  slice: Pick<KubeEndpointSlice, "ports">,
+  { service }: SliceService,
+): readonly WorkloadPort[] {
   return (service.spec?.ports ?? []).flatMap(({ name = "", port }) => {
     const own = (slice.ports ?? []).find((candidate) => (candidate.name ?? "") === name);
     return own?.port === undefined ? [] : [{ servicePort: port, targetPort: own.port }];
@@ -152,7 +160,9 @@ export function workloadsOfSlice(
   const found = new Map<string, Workload>();
   if (slice.addressType === "FQDN") return found;
   const { name, namespace = "" } = slice.metadata;
-  const memberOf = [{ namespace, hostname: owner.hostname, ports: slicePorts(slice, owner) }];
+  // As in istiod, ports of datagrams are those of pods alone.
+  const ports = (slice.ports ?? []).filter(({ protocol = "TCP" }) => protocol === "TCP");
+  const memberOf = [{ namespace, hostname: owner.hostname, ports: slicePorts({ ports }, owner) }];
   for (const { addresses = [], conditions = {}, targetRef } of slice.endpoints ?? []) {
     if (targetRef !== undefined) continue;
     for (const address of addresses) {

@@ -123,3 +123,24 @@ test("of a ServiceEntry whose hosts are resolved as requests come, each host is 
   const { hostname, addresses: none, memberOf } = only(ambientRegistry().apply([entry(spec)]).changes);
   assert.deepEqual([hostname, none, memberOf?.length], ["*.wild.example", [], 1]);
 });
+
+test("ports of datagrams in a slice are no ports of addresses without a pod", () => {
+  const registry = ambientRegistry();
+  const ports = [
+    { name: "dns", port: 53, protocol: "UDP" },
+    { name: "http", port: 8080 },
+  ];
+  const spec = { selector: undefined, ports: ports.map(({ name }, at) => ({ name, port: 80 + at })) };
+  const found = only(
+    registry.apply([put(service("s", spec)), put({ ...addresses("s-1", "s", "10.2.0.1"), ports })]).changes,
+  );
+  assert.deepEqual(found.memberOf?.[0]?.ports, [{ servicePort: 81, targetPort: 8080 }]);
+});
+
+test("workloads carry the age of their object, by which waypoints order them", () => {
+  const registry = ambientRegistry();
+  const object = pod("p", "10.1.0.1");
+  const aged = { ...object, metadata: { ...object.metadata, creationTimestamp: "2026-01-01T00:00:05Z" } };
+  assert.equal(only(registry.apply([put(aged as KubeObject)]).changes).creationTimeMs, Date.UTC(2026, 0, 1, 0, 0, 5));
+  assert.equal(only(registry.apply([entry(endpointsOf({ address: "10.3.0.1" }))]).changes).creationTimeMs, 0);
+});

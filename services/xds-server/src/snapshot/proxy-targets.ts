@@ -42,7 +42,7 @@ const topology = {
 
 /**
  * The locality of a pod by its node, or by its labels: agents outside of clouds cannot determine it, so that istiod asks the registry
- * first. Available for pods with an endpoint.
+ * first. Available for pods with an endpoint, in the ambient mesh for all.
  */
 const proxyLocality = query<Locality | undefined>(
   "proxy-locality",
@@ -58,6 +58,8 @@ const proxyLocality = query<Locality | undefined>(
         const locality = parseLocality(own?.locality ?? "");
         if (locality.region !== "") return locality;
       }
+      const locality = localityOfPod(view, address);
+      if (locality !== undefined) return locality;
     }
     const label = (name: string) => view.proxy.label(name) ?? "";
     const [region, zone, subzone] = [label(topology.region), label(topology.zone), label(topology.subzone)];
@@ -65,6 +67,14 @@ const proxyLocality = query<Locality | undefined>(
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
+
+function localityOfPod(view: View, address: string): Locality | undefined {
+  const { namespace, clusterId } = view.proxy;
+  const pods = view.workloadsAt(address).flatMap((uid) => view.workload(uid) ?? []);
+  const own = pods.find((one) => one.kind === "Pod" && one.namespace === namespace && one.clusterId === clusterId);
+  const locality = parseLocality(own?.locality ?? "");
+  return locality.region === "" ? undefined : locality;
+}
 
 /** The registries' facts about a proxy. */
 export const proxyStanding = query<Pick<Subject, "targets" | "locality">>("proxy-standing", (view) => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { parseNode } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { Core } from "../../app/core.ts";
-import { anEndpoint, aPort, apply, aService, resourceOf } from "../../testing/mesh.ts";
+import { aConfig, anEndpoint, aPort, apply, aService, resourceOf } from "../../testing/mesh.ts";
 
 const sidecar = parseNode({
   id: "sidecar~10.0.0.7~cli.side~side.svc.cluster.local",
@@ -32,4 +32,47 @@ test("only the endpoints of its port decide whether a cluster exchanges metadata
     return JSON.stringify(cluster).includes('"disable_mx":true');
   };
   assert.deepEqual([isOff(80), isOff(90), isOff(70)], [true, false, false]);
+});
+
+const tlsCases = [
+  { name: "the mesh's own by endpoint", tls: undefined, want: ["hbone", "tlsMode-disabled"] },
+  { name: "stated TLS for all endpoints", tls: { mode: "SIMPLE" }, want: ["envoy.transport_sockets.tls"] },
+  { name: "none", tls: { mode: "DISABLE" }, want: [] },
+] as const;
+
+for (const { name, tls, want } of tlsCases)
+  test(`callers that choose the endpoint themselves use HBONE beside no TLS of a rule: ${name}`, () => {
+    const core = new Core({ features: { ambient: true } });
+    apply(core, { ...web, clusterVips: {}, resolution: "passthrough" });
+    if (tls !== undefined) {
+      const rule = aConfig("DestinationRule", "shop", "web", { host: web.hostname, trafficPolicy: { tls } });
+      core.apply([{ type: "config", op: "put", key: rule.key, value: rule }]);
+    }
+    const cluster = resourceOf(core, sidecar, typeUrl.cluster, `outbound|80||${web.hostname}`);
+    const { transportSocket, transportSocketMatches = [] } = (cluster ?? {}) as {
+      readonly transportSocket?: { readonly name: string };
+      readonly transportSocketMatches?: readonly { readonly name: string }[];
+    };
+    const sockets = [...transportSocketMatches, ...(transportSocket === undefined ? [] : [transportSocket])];
+    assert.deepEqual(
+      sockets.map((socket) => socket.name),
+      want,
+    );
+  });
+
+test("a service outside of the mesh whose endpoints all take HBONE is not marked as external", () => {
+  const core = new Core({ features: { ambient: true } });
+  const outside = { ...web, registry: "External", meshExternal: true } as const;
+  apply(core, outside);
+  const { namespace, hostname } = outside;
+  const value = [
+    anEndpoint("10.0.0.1", { servicePortName: "http", takesHbone: true }),
+    anEndpoint("10.0.0.1", { servicePortName: "tcp" }),
+  ];
+  core.apply([{ type: "endpoints", op: "put", key: { shard: "External/Kubernetes", namespace, hostname }, value }]);
+  const isExternal = (port: number) =>
+    JSON.stringify(resourceOf(core, sidecar, typeUrl.cluster, `outbound|${port}||${hostname}`)).includes(
+      '"external":true',
+    );
+  assert.deepEqual([isExternal(80), isExternal(90)], [false, true]);
 });

@@ -1,6 +1,7 @@
 /** The fields that HBONE tunnels of a proxy have in common. */
 import type { Service } from "@flotilla/model";
 import type { Cluster } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { calledEndpoints } from "../../snapshot/scope/called-endpoints.ts";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { hasRemoteTunnels, listensForHbone, opensTunnels, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { destinationServices } from "../../snapshot/scope/routed-services.ts";
@@ -78,7 +79,7 @@ export const remoteTunnels: readonly string[] = ["inner_connect_originate", "out
  */
 export const waypointTunnels = query<readonly string[]>("waypoint-tunnels", (view) => {
   if (!isEastWestGateway(view)) return ["connect_originate", ...(hasRemoteTunnels(view) ? remoteTunnels : [])];
-  const isCaptured = (service: Service) => [...view.endpoints(service).values()].flat().some(takesHbone);
+  const isCaptured = (service: Service) => [...calledEndpoints(view, service).values()].flat().some(takesHbone);
   return ["forward_inner_connect", ...(destinationServices(view).some(isCaptured) ? ["connect_originate"] : [])];
 });
 

@@ -15,17 +15,18 @@ import { namespaceTraits } from "../../snapshot/ambient/namespaces.ts";
 import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
 import { serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
+import { calledEndpoints } from "../../snapshot/scope/called-endpoints.ts";
 import { dependsOnCluster, discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { farCallsOf, sendsHbone } from "../../snapshot/scope/hbone.ts";
-import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
+import { gatewaysBeforeNames, networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import { serviceIn } from "../../snapshot/scope/services.ts";
 import { vipsOf } from "../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator, type Generator, sharedSelection } from "../encode/generator.ts";
 import { type EndpointInputs, noLocality, unknownCluster } from "../envoy/endpoints/endpoint-inputs.ts";
 import { assignmentEndpoints } from "../envoy/endpoints/load-assignment.ts";
-import { addressText } from "../envoy/endpoints/reached-endpoint.ts";
+import { addressText, type FarCalls } from "../envoy/endpoints/reached-endpoint.ts";
 import { type ClusterTarget, isByDns } from "./cluster-target.ts";
 import { localityChoice } from "./locality-setting.ts";
 import { keepsSessions } from "./persistent-session.ts";
@@ -59,7 +60,7 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
   const { source, isPerCluster, ...rules } = view.read(endpointRules, target);
   return {
     ...rules,
-    shards: isPerCluster ? discoverableEndpoints(view, source) : view.endpoints(source),
+    shards: isPerCluster ? discoverableEndpoints(view, source) : calledEndpoints(view, source),
     portNumber: rules.behindWaypoint === "" ? portNumber : 0,
   };
 }
@@ -74,9 +75,9 @@ interface EndpointRules extends Omit<EndpointInputs, "shards" | "portNumber"> {
 const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (view, target) => {
   const { name: clusterName, service, port, subset, rule } = target;
   const policy = clusterPolicy(view, target);
-  const gateways = view.read(networkGateways);
-  const farCalls = farCallsOf(view);
-  const isFlat = gateways.size === 0 && farCalls === "any-gateway";
+  const gateways = view.read(isByDns(service) ? gatewaysBeforeNames : networkGateways);
+  const farCalls = farCallsTo(view, service);
+  const isFlat = gateways.size === 0 && farCalls === "any-way";
   const ingress = ingressWaypoint(view, target);
   const source = ingress?.service ?? service;
   return {
@@ -96,12 +97,18 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     behindWaypoint: ingress?.destination ?? "",
     farCalls,
     network: isFlat ? "" : view.proxy.network,
-    remoteTarget: farCalls === "any-gateway" ? "" : `${service.hostname}:${port.number}`,
+    remoteTarget: farCalls === "any-way" || farCalls === "any-gateway" ? "" : `${service.hostname}:${port.number}`,
     networkView: view.read(networkView),
     gateways,
     ...localityInputs(view, service, policy),
   };
 });
+
+/** A sidecar calls names of other networks directly, as in istiod. */
+function farCallsTo(view: View, service: Service): FarCalls {
+  const farCalls = farCallsOf(view);
+  return farCalls === "any-gateway" && isByDns(service) ? "any-way" : farCalls;
+}
 
 function tunnelUse(view: View, { layer, passesTls }: ClusterTarget): EndpointInputs["tunnels"] {
   if (layer !== undefined) return isEastWestGateway(view) ? "east-west" : "waypoint";

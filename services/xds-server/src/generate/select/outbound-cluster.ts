@@ -7,6 +7,7 @@ import {
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { meshNetwork } from "../../snapshot/ambient/namespaces.ts";
+import { calledEndpoints } from "../../snapshot/scope/called-endpoints.ts";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { clientCredential } from "../../snapshot/scope/gateway-credentials.ts";
 import { opensTunnels } from "../../snapshot/scope/hbone.ts";
@@ -57,7 +58,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     keepsResolution: byDns && isOriginalDestination && subset === "",
     isDynamic,
     autoMtlsMatches: layer === "" ? automaticTlsMode(view, target, isOriginalDestination) : "none",
-    hbone: hboneUse(view, target),
+    hbone: hboneUse(view, target, isOriginalDestination && policy?.tls !== undefined),
     layer,
     isAmbient: layer === "" && isAmbient(view, service, port.name),
     traits,
@@ -71,15 +72,16 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
   };
 }
 
-function hboneUse(view: View, { layer, passesTls }: ClusterTarget): OutboundClusterInputs["hbone"] {
+/** @param isStated a rule decides on the transport of endpoints that callers choose themselves: as in istiod, none of them is called by HBONE */
+function hboneUse(view: View, { layer, passesTls }: ClusterTarget, isStated: boolean): OutboundClusterInputs["hbone"] {
   if (layer !== undefined) return isEastWestGateway(view) ? "east-west" : "waypoint";
-  return !passesTls && opensTunnels(view) ? "by-endpoint" : "off";
+  return !passesTls && !isStated && opensTunnels(view) ? "by-endpoint" : "off";
 }
 
 /** Workloads whose tunnels end before a sidecar could read the metadata that callers send. */
 function isAmbient(view: View, service: Service, portName: string): boolean {
   if (!view.feature("ambient")) return false;
-  const endpoints = [...view.endpoints(service).values()]
+  const endpoints = [...calledEndpoints(view, service).values()]
     .flat()
     .filter(({ servicePortName }) => servicePortName === portName);
   const network = view.read(meshNetwork);

@@ -52,3 +52,14 @@ test("a rule that verifies nothing says so to Envoy, which would refuse the clus
   const cluster = resourceOf(core, aSidecar("shop"), typeUrl.cluster, "outbound|443||*.shop.example");
   assert.equal(at(cluster, "clusterType", "typedConfig", "allowInsecureClusterOptions"), true);
 });
+
+test("the server is looked up after the statistics have begun", () => {
+  const telemetry = aConfig("Telemetry", "shop", "t", { metrics: [{ providers: [{ name: "prometheus" }] }] });
+  const core = aMesh(anyShop(aPort("tls", 443, "TLS")), telemetry);
+  const listener = resourceOf(core, aSidecar("shop"), typeUrl.listener, "0.0.0.0_443");
+  const filters = at(listener, "filterChains", 0, "filters") as readonly JsonObject[];
+  assert.deepEqual(
+    filters.map(({ name }) => name),
+    ["istio.stats", "envoy.extensions.filters.network.sni_dynamic_forward_proxy", "envoy.filters.network.tcp_proxy"],
+  );
+});

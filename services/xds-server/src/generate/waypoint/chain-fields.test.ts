@@ -90,8 +90,13 @@ const clusters: readonly (readonly [name: string, given: WaypointGiven, is: stri
     "[outbound|80||free.shop.svc.cluster.local, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
   ],
   [
-    "no others for routes of other namespaces",
-    { objects: [virtualService({ http: [{ route: [to("free")] }] }, "bank/v")] },
+    "those that routes of other namespaces lead to, whoever sees these",
+    { objects: [virtualService({ http: [{ route: [to("free")] }], exportTo: ["."] }, "bank/v")] },
+    "[outbound|80||free.shop.svc.cluster.local, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
+  ],
+  [
+    "none for routes of other namespaces that name no host behind it",
+    { objects: [virtualService({ hosts: ["*.shop.svc.cluster.local"], http: [{ route: [to("free")] }] }, "bank/v")] },
     "[inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
   ],
   [
@@ -136,7 +141,31 @@ const logged = (name: string, kind: "Service" | "Gateway", target: string, expre
     accessLogging: [{ providers: [{ name: "envoy" }], filter: { expression } }],
   });
 
+const patchedRoutes = anObject("EnvoyFilter", "istio-system/routes", {
+  targetRefs: [{ group: "gateway.networking.k8s.io", kind: "GatewayClass", name: "istio-waypoint" }],
+  configPatches: [
+    {
+      applyTo: "ROUTE_CONFIGURATION",
+      patch: { operation: "MERGE", value: { responseHeadersToAdd: [{ header: { key: "x", value: "y" } }] } },
+    },
+  ],
+});
+
 const chainFields: readonly (readonly [name: string, given: WaypointGiven, chain: string, at: string, is: string])[] = [
+  [
+    "a patch leaves routes of VirtualServices",
+    { objects: [virtualService({ http: [{ route: [to("cart")] }] }), patchedRoutes] },
+    webHttp,
+    `${manager}.routeConfig.responseHeadersToAdd`,
+    "none",
+  ],
+  [
+    "a patch changes default routes",
+    { objects: [patchedRoutes] },
+    webHttp,
+    `${manager}.routeConfig.responseHeadersToAdd.0.header.key`,
+    "x",
+  ],
   ["a request goes to the service", {}, webHttp, `${route}.cluster`, "inbound-vip|80|http|web.shop.svc.cluster.local"],
   [
     "connections go to the service",

@@ -176,16 +176,20 @@ describe("a waypoint", () => {
   });
 });
 
-it("a waypoint matches the addresses of workloads in the order of their names", () => {
+it("a waypoint matches the addresses of the oldest workloads first, of equally old ones by their names", () => {
   const core = aMeshWith({}, { ...gateway, labels: { "istio.io/waypoint-for": "all" } });
-  const named = (name: string, address: string): Workload => ({ ...aWorkload, name, addresses: [address] });
+  const named = (name: string, address: string, creationTimeMs?: number): Workload => ({
+    ...{ ...aWorkload, name, addresses: [address] },
+    ...(creationTimeMs === undefined ? {} : { creationTimeMs }),
+  });
+  const all = [named("a", "10.0.0.2", 9), named("d", "10.0.0.3", 5), named("c", "10.0.0.4", 5), named("z", "10.0.0.5")];
   core.apply(
-    [named("b", "10.0.0.2"), named("a", "10.0.0.9")].map((value) => {
+    all.map((value) => {
       const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", uid: workloadUid(value) };
       return { type: "workload", op: "put", key, value } as const;
     }),
   );
   const text = JSON.stringify(resourceOf(core, waypoint, typeUrl.listener, "main_internal"));
-  const [first, second] = ["10.0.0.9", "10.0.0.2"].map((address) => text.indexOf(`"addressPrefix":"${address}"`));
-  assert.ok(first !== undefined && second !== undefined && first > 0 && first < second, `${first}, ${second}`);
+  const found = text.match(/10\.0\.0\.\d+(?=")/g);
+  assert.deepEqual(found, ["10.0.0.5", "10.0.0.4", "10.0.0.3", "10.0.0.2"]);
 });

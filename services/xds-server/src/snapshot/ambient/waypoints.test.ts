@@ -79,6 +79,17 @@ const cases: readonly {
     objects: [aGateway(all, {}, ""), aService("shop/a", uses), aPod("shop/p", uses)],
   },
   {
+    name: "an address of a slice, of which no pod is known, goes through none",
+    objects: [
+      ...[aGateway(all), aNamespace("shop", uses), anObject("Service", "shop/s", { spec: { ports: [{ port: 80 }] } })],
+      anObject("EndpointSlice", "shop/s-1", {
+        metadata: { labels: { "kubernetes.io/service-name": "s" } },
+        ...{ addressType: "IPv4", endpoints: [{ addresses: ["10.0.0.1"] }], ports: [{ port: 80 }] },
+      }),
+    ],
+    services: ["shop/s.shop.svc.cluster.local"],
+  },
+  {
     name: "the waypoint's own service and pods go through none",
     objects: [
       ...[aGateway(all), aNamespace("shop", uses)],

@@ -76,14 +76,14 @@ function annotationsOf(view: View, { registry, namespace, name, kubernetes }: Se
   return view.config("ServiceEntry", namespace, name)?.annotations ?? {};
 }
 
-/** The waypoint of a workload itself, by uid; pods of a waypoint have none. */
+/** The waypoint of a workload itself, by uid; pods of a waypoint have none, and neither have addresses of which no pod is known, as in istiod. */
 export const workloadBinding = query<Binding, string>(
   "workload-binding",
   (view, uid) => {
     const workload = view.workload(uid);
     if (workload === undefined || ownWaypoint(view, uid) !== undefined) return {};
-    const { namespace } = workload;
-    if (isHostItself(workload)) return {};
+    const { namespace, kind } = workload;
+    if (kind === "EndpointSlice" || isHostItself(workload)) return {};
     return bindWorkload({ labels: bindingLabels(workload) }, namespace, lookups(view, namespace));
   },
   sameJson,

@@ -53,11 +53,14 @@ const workloadOfMesh = query<WorkloadFacts | undefined, string>(
  * for all workloads of a service in another network.
  */
 export const ambientWorkload = query<WorkloadFacts | undefined, string>("ambient-workload", (view, uid) => {
-  if (!view.feature("ambientMultiNetwork"))
-    return view.workload(uid)?.isRemote === true ? undefined : view.read(workloadOfMesh, uid);
-  const facts = view.read(workloadOfMesh, uid);
-  return facts === undefined || facts.network === view.read(meshNetwork) ? facts : undefined;
+  const workload = view.workload(uid);
+  return workload !== undefined && isCalledItself(view, workload) ? view.read(workloadOfMesh, uid) : undefined;
 });
+
+/** True where ztunnels and waypoints of the own cluster and network know the workload by its address. */
+export function isCalledItself(view: View, { isRemote, network }: Workload): boolean {
+  return view.feature("ambientMultiNetwork") ? network === view.read(meshNetwork) : isRemote !== true;
+}
 
 const farWorkloadsOf = query<readonly WorkloadFacts[], SliceText>(
   "far-workloads",

@@ -6,6 +6,7 @@
 import { type ClusterLocalRule, clusterLocalRules, type Endpoint, isClusterLocal, type Service } from "@flotilla/model";
 import { type EndpointShards, type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { calledEndpoints } from "./called-endpoints.ts";
 
 const clusterSetSuffix = ".svc.clusterset.local";
 
@@ -33,7 +34,7 @@ export function dependsOnCluster(view: View, { hostname }: Pick<Service, "hostna
 export function discoverableEndpoints(view: View, service: Pick<Service, "namespace" | "hostname">): EndpointShards {
   return dependsOnCluster(view, service)
     ? view.read(endpointsForCluster, serviceText.write(service))
-    : view.endpoints(service);
+    : calledEndpoints(view, service);
 }
 
 const endpointsForCluster = query<EndpointShards, ServiceText>(
@@ -44,7 +45,7 @@ const endpointsForCluster = query<EndpointShards, ServiceText>(
     const isLocal = view.read(isLocalHost, hostname) || isLocalByMcs(view, hostname);
     const isSeen = ({ clusterId, isClusterOnly }: Endpoint) =>
       clusterId === view.proxy.clusterId || !(isLocal || isClusterOnly === true);
-    const shards = [...view.endpoints(service)];
+    const shards = [...calledEndpoints(view, service)];
     return new Map(shards.map(([shard, endpoints]) => [shard, kept(endpoints, isSeen)]));
   },
   sameShards,

@@ -4,7 +4,7 @@ import type { EnvoyFilter } from "@flotilla/proto/networking/v1alpha3/envoy_filt
 import { byNamespace, type RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { kindOfPlace, type PatchPlace, patchPlaces } from "./patch-places.ts";
-import { namesGateway } from "./policy-targets.ts";
+import { isForWaypoint, namesGateway } from "./policy-targets.ts";
 
 export const envoyFiltersByNamespace = byNamespace<EnvoyFilter>("EnvoyFilter");
 
@@ -73,13 +73,14 @@ function namespacesOf(view: View): readonly string[] {
   return [...new Set([view.mesh.rootNamespace, view.proxy.namespace])];
 }
 
-/** A waypoint takes those only that name its Gateway. Source: istiod asked. */
+/** A waypoint takes those only that name its Gateway or its class. Source: istiod asked. */
 function selecting(view: View, filters: readonly Filter[]): readonly Filter[] {
   if (filters.length === 0) return none;
   const general = view.proxy.type === "waypoint" ? none : filters.filter(({ spec }) => spec.targetRefs.length === 0);
   const selected = new Set(view.proxy.selecting(general, ({ spec }) => spec.workloadSelector?.labels ?? {}));
+  const names = view.proxy.type === "waypoint" ? isForWaypoint : namesGateway;
   return filters.filter(
-    (filter) => selected.has(filter) || (filter.spec.targetRefs.length > 0 && namesGateway(view, targeted(filter))),
+    (filter) => selected.has(filter) || (filter.spec.targetRefs.length > 0 && names(view, targeted(filter))),
   );
 }
 

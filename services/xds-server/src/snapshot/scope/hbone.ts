@@ -18,11 +18,12 @@ export function listensForHbone(view: View): boolean {
   return view.feature("ambient") && view.feature("listenHbone") && view.proxy.metadataFlag("ENABLE_HBONE");
 }
 
-/** With several networks gateways and waypoints call workloads of others by tunnels within tunnels, or not at all; sidecars by their own TLS. */
-export function farCallsOf(view: View): "any-gateway" | "tunnels" | "never" {
+/** With several networks gateways and waypoints call workloads of others by tunnels within tunnels, or not at all; sidecars through any gateway. */
+export function farCallsOf(view: View): "any-way" | "any-gateway" | "tunnels" | "never" {
   const { type, generator } = view.proxy;
   const isOn = view.feature("ambient") && view.feature("ambientMultiNetwork");
-  if (!isOn || type === "sidecar" || generator === "grpc") return "any-gateway";
+  if (!isOn) return "any-way";
+  if (type === "sidecar" || generator === "grpc") return "any-gateway";
   return hasRemoteTunnels(view) ? "tunnels" : "never";
 }
 

@@ -15,30 +15,62 @@ const networkLabel = "topology.istio.io/network";
 const portLabel = "networking.istio.io/gatewayPort";
 const defaultPort = 15443;
 
+type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
+
+const sameGateways = (a: GatewaysByNetwork | undefined, b: GatewaysByNetwork) =>
+  a !== undefined && JSON.stringify([...a]) === JSON.stringify([...b]);
+
 /** By network, each in order of address and port. */
-export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway[]>>(
+export const networkGateways = query<GatewaysByNetwork>(
   "network-gateways",
   (view) => {
-    const found: NetworkGateway[] = [];
-    for (const [network, { gateways, endpoints }] of Object.entries(view.networks?.networks ?? {})) {
-      const clusters = new Set(endpoints.flatMap(({ ne }) => (ne.case === "fromRegistry" ? [ne.value] : [])));
-      for (const { gw, port } of gateways) {
-        if (gw.case === "address") found.push({ network, clusterId: "", address: gw.value, port });
-        // A service leads into the network from the clusters that are part of it, whatever other clusters have of it.
-        else if (gw.case === "registryServiceName") {
-          const services = shardsOfHost(view, gw.value).flatMap((service) => addressesOf(service, network, port));
-          found.push(...services.filter(({ clusterId }) => clusters.has(clusterId)));
-        }
-      }
-    }
+    const found = [...view.read(addressedGateways), ...view.read(registryGateways)];
     for (const name of view.serviceNames) found.push(...view.read(labelledGateways, serviceText.write(name)));
     if (view.feature("discoverGatewayApiNetworkGateways")) found.push(...view.read(gatewayApiGateways));
-    found.sort((a, b) => compareText(a.address, b.address) || a.port - b.port);
-    const takesNames = view.feature("resolvesNetworkGateways");
-    const usable = found.filter(({ address }) => takesNames || isIpAddress(address));
-    return Map.groupBy(distinct(usable), ({ network }) => network);
+    return byNetwork(view, found);
   },
-  (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
+  sameGateways,
+);
+
+/** Those of addresses in MeshNetworks: istiod puts no others in the place of endpoints that are names. Source: istiod asked. */
+export const gatewaysBeforeNames = query<GatewaysByNetwork>(
+  "network-gateways-before-names",
+  (view) => byNetwork(view, view.read(addressedGateways)),
+  sameGateways,
+);
+
+function byNetwork(view: View, gateways: readonly NetworkGateway[]): GatewaysByNetwork {
+  const takesNames = view.feature("resolvesNetworkGateways");
+  const usable = gateways
+    .filter(({ address }) => takesNames || isIpAddress(address))
+    .toSorted((a, b) => compareText(a.address, b.address) || a.port - b.port);
+  return Map.groupBy(distinct(usable), ({ network }) => network);
+}
+
+const addressedGateways = query<readonly NetworkGateway[]>(
+  "gateways-by-address",
+  (view) =>
+    Object.entries(view.networks?.networks ?? {}).flatMap(([network, { gateways }]) =>
+      gateways.flatMap(({ gw, port }) =>
+        gw.case === "address" ? [{ network, clusterId: "", address: gw.value, port }] : [],
+      ),
+    ),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** A service leads into the network from the clusters that are part of it, whatever other clusters have of it. */
+const registryGateways = query<readonly NetworkGateway[]>(
+  "gateways-by-service",
+  (view) =>
+    Object.entries(view.networks?.networks ?? {}).flatMap(([network, { gateways, endpoints }]) => {
+      const clusters = new Set(endpoints.flatMap(({ ne }) => (ne.case === "fromRegistry" ? [ne.value] : [])));
+      return gateways.flatMap(({ gw, port }) => {
+        if (gw.case !== "registryServiceName") return [];
+        const services = shardsOfHost(view, gw.value).flatMap((service) => addressesOf(service, network, port));
+        return services.filter(({ clusterId }) => clusters.has(clusterId));
+      });
+    }),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
 function shardsOfHost(view: View, hostname: string): readonly Service[] {
@@ -59,7 +91,10 @@ const gatewayApiGateways = query<readonly NetworkGateway[]>(
       const clusterId = labels["topology.istio.io/cluster"] ?? view.feature("clusterId");
       return addresses.flatMap((address) => [
         ...ports.map((port) => ({ network, clusterId, address, port })),
-        ...hbonePorts.map((port) => ({ network, clusterId, address, port, isHbone: true })),
+        ...hbonePorts.map((port) => ({
+          ...{ network, clusterId, address, port, isHbone: true },
+          ...(ports.includes(port) && { takesTls: true }),
+        })),
       ]);
     }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),

@@ -79,7 +79,7 @@ export function subjectService(view: View, subject: PolicySubject): Service | un
 }
 
 /** By its targets alone: selectors and whole namespaces are for the ztunnels before the workloads. */
-export function isForWaypoint(view: View, policy: Config<TargetingSpec>, service: Service | undefined): boolean {
+export function isForWaypoint(view: View, policy: Config<TargetingSpec>, service?: Service): boolean {
   return (
     namesGateway(view, policy) ||
     namesGatewayClass(view, policy) ||

@@ -42,15 +42,19 @@ function telemetriesOf(view: View, scope: TelemetryScope): readonly Config<Telem
   return view.read(telemetries, scopeText.read(scope).subject);
 }
 
-/** The oldest of the mesh, the oldest of the namespace, all that select the workload or name its Gateway. */
+/**
+ * The oldest of the mesh, the oldest of the namespace, all that select the workload or name its Gateway. For a service behind a waypoint
+ * the namespace is that of the service. Source: istiod asked.
+ */
 const telemetries = query<readonly Config<Telemetry>[], PolicySubject>("telemetries", (view, subject) => {
   const { proxy, mesh } = view;
   const root = view.row(telemetriesByNamespace, mesh.rootNamespace);
-  const own = proxy.namespace === mesh.rootNamespace ? root : view.row(telemetriesByNamespace, proxy.namespace);
+  const service = proxy.type === "waypoint" ? subjectService(view, subject) : undefined;
+  const namespace = service?.namespace ?? proxy.namespace;
+  const own = namespace === mesh.rootNamespace ? root : view.row(telemetriesByNamespace, namespace);
   const ofNamespace = own === root ? undefined : own.find(isGeneral);
   if (proxy.type === "waypoint") {
-    const service = subjectService(view, subject);
-    const targeted = waypointRows(view, service?.namespace).filter(
+    const targeted = widestFirst(own).filter(
       (one) => namesGateway(view, one) || (service !== undefined && namesService(one, service)),
     );
     return [root.find(isGeneral), ofNamespace, ...targeted].filter((one) => one !== undefined);
@@ -60,15 +64,13 @@ const telemetries = query<readonly Config<Telemetry>[], PolicySubject>("telemetr
   return [root.find(isGeneral), ofNamespace, ...ofWorkload, ...ofGateway].filter((one) => one !== undefined);
 });
 
-/** The wider target comes first: the Gateway, then the service. Classes are no targets of Telemetry, as in istiod. */
-function waypointRows(view: View, serviceNamespace: string | undefined): readonly Config<Telemetry>[] {
-  const namespaces = [view.proxy.namespace, serviceNamespace ?? view.proxy.namespace];
-  const rows = [...new Set(namespaces)].flatMap((namespace) => view.row(telemetriesByNamespace, namespace));
+/** The Gateway, then the service. Classes are no targets of Telemetry, as in istiod. */
+function widestFirst(telemetries: readonly Config<Telemetry>[]): readonly Config<Telemetry>[] {
   const rank = ({ spec }: Config<Telemetry>) => {
     const kinds = [spec.targetRef, ...spec.targetRefs].map((target) => target?.kind);
     return kinds.includes("Service") || kinds.includes("ServiceEntry") ? 1 : 0;
   };
-  return rows.toSorted((a, b) => rank(a) - rank(b));
+  return telemetries.toSorted((a, b) => rank(a) - rank(b));
 }
 
 function isSelective({ spec }: Config<Telemetry>): boolean {

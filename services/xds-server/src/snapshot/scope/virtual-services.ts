@@ -168,6 +168,20 @@ const headsOfGateway = query<readonly VirtualServiceHead[], string>("heads-of-ga
   return headsByAge(written, ofRoutes);
 });
 
+/** Those for callers in the mesh by the hosts that they name, whoever may see them. */
+export const meshVirtualServicesByHost = query<ReadonlyMap<string, readonly VirtualServiceName[]>>(
+  "mesh-virtual-services-by-host",
+  (view) => {
+    const pairs = view
+      .read(headsOfGateway, meshGateway)
+      .flatMap(({ name, hosts }) => hosts.map((host) => ({ host, name })));
+    return new Map(
+      [...Map.groupBy(pairs, ({ host }) => host)].map(([host, found]) => [host, found.map(({ name }) => name)]),
+    );
+  },
+  (a, b) => a !== undefined && equalJson([...a], [...b]),
+);
+
 /** @param written oldest first */
 export function headsByAge(
   written: readonly Config<VirtualServiceHead>[],

@@ -1,6 +1,7 @@
 /** The services and workloads behind a waypoint, whatever their visibility, and the services it calls besides. */
 import { compareText, hostCovers, ownValue, type Service } from "@flotilla/model";
 import { servicesOfWaypoint, waypointText, workloadsOfWaypoint } from "../ambient/waypoints.ts";
+import { isCalledItself } from "../ambient/workloads.ts";
 import { query, type View } from "../view.ts";
 import { tokenRules } from "./authn.ts";
 import { eastWestServices, isEastWestGateway } from "./east-west.ts";
@@ -9,7 +10,12 @@ import { providerServices, referencedServices } from "./routed-services.ts";
 import { hasFamily, serviceIn } from "./services.ts";
 import { proxyEgressListeners } from "./sidecar.ts";
 import { visibleServices } from "./sidecar-scope.ts";
-import { listenerHeads, type VirtualServiceHead, virtualServiceDestinations } from "./virtual-services.ts";
+import {
+  listenerHeads,
+  meshVirtualServicesByHost,
+  type VirtualServiceHead,
+  virtualServiceDestinations,
+} from "./virtual-services.ts";
 
 /** Of the waypoint or the east-west gateway that the proxy is a pod of, oldest first. */
 export const waypointServices = query<readonly Service[]>("waypoint-services", (view) => {
@@ -64,14 +70,19 @@ function speaksFor({ hosts, hasGatewaySemantics }: VirtualServiceHead, hostname:
   return hosts.some((host) => (hasGatewaySemantics ? host === hostname : hostCovers(host, hostname)));
 }
 
-/** Services that a waypoint calls directly: where its routes lead apart from its own services, providers, and issuers of tokens. */
+/**
+ * Services that a waypoint calls directly: where its routes lead apart from its own services, providers, and issuers of tokens. As in istiod, also
+ * those where VirtualServices of other namespaces lead that name a service behind it, though it does not follow them.
+ */
 export const waypointDestinations = query<readonly Service[]>("waypoint-destinations", (view) => {
   const own = view.read(waypointServices);
-  const routed = own.flatMap(({ hostname }) =>
-    view
-      .read(waypointVirtualServices, hostname)
-      .flatMap(({ name }) => view.read(virtualServiceDestinations, name).map(({ host }) => host)),
-  );
+  const named = view.read(meshVirtualServicesByHost);
+  const routed = own.flatMap(({ hostname }) => {
+    const followed = view.read(waypointVirtualServices, hostname).map(({ name }) => name);
+    return [...followed, ...(named.get(hostname) ?? [])].flatMap((name) =>
+      view.read(virtualServiceDestinations, name).map(({ host }) => host),
+    );
+  });
   const hosts = new Set([
     // Of services outside of the mesh istiod sends both clusters.
     ...routed.filter((host) => waypointService(view, host)?.meshExternal !== false),
@@ -84,12 +95,23 @@ export const waypointDestinations = query<readonly Service[]>("waypoint-destinat
   );
 });
 
-/** The addresses of workloads that the waypoint stands before without a service, where it is for workloads, by uid. */
+/**
+ * The addresses of workloads that the waypoint stands before without a service, where it is for workloads: of the oldest first, then by uid.
+ * Source: istiod asked.
+ */
 export const waypointWorkloadAddresses = query<readonly string[]>("waypoint-workload-addresses", (view) => {
   const name = view.proxy.label(gatewayNameLabel);
   if (name === undefined || !view.feature("ambient") || isEastWestGateway(view)) return [];
   const uids = view.read(workloadsOfWaypoint, waypointText.write({ namespace: view.proxy.namespace, name }));
-  return [...new Set([...uids].sort(compareText).flatMap((uid) => view.workload(uid)?.addresses ?? []))];
+  return uids
+    .flatMap((uid) => {
+      const workload = view.workload(uid);
+      if (workload === undefined || !isCalledItself(view, workload)) return [];
+      const { creationTimeMs = 0, addresses } = workload;
+      return [{ uid, creationTimeMs, addresses }];
+    })
+    .sort((a, b) => a.creationTimeMs - b.creationTimeMs || compareText(a.uid, b.uid))
+    .flatMap(({ addresses }) => addresses);
 });
 
 const none = "0.0.0.0";

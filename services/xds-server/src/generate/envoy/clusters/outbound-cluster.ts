@@ -63,7 +63,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
       subset,
       layer: inputs.layer,
       isAmbient: inputs.isAmbient && subset === "",
-      isExternal: service.meshExternal && subset === "" && !isWithinWaypoint,
+      isExternal: service.meshExternal && subset === "" && !isWithinWaypoint && !inputs.isAmbient,
       keepsAlpn: sockets.isStated && !isWithinWaypoint,
       hidesPeers: sockets.hidesPeers,
     }),

@@ -69,7 +69,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   tunnels: "none",
   behindWaypoint: "",
   remoteTarget: "",
-  farCalls: "any-gateway",
+  farCalls: "any-way",
   network: "",
   networkView: "",
   gateways: new Map(),

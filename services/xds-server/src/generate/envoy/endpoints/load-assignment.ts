@@ -51,7 +51,7 @@ function groupByLocality(endpoints: readonly Endpoint[], inputs: EndpointInputs)
 function reached(endpoints: readonly Endpoint[], inputs: EndpointInputs): readonly ReachedEndpoint[] {
   const { gateways, farCalls, tunnels, behindWaypoint, needsMeshTls } = inputs;
   let members: readonly ReachedEndpoint[] =
-    gateways.size === 0 && farCalls === "any-gateway"
+    gateways.size === 0 && farCalls === "any-way"
       ? endpoints.filter(({ addresses }) => addresses[0] !== "")
       : splitHorizon(endpoints, inputs);
   if (tunnels !== "none" || behindWaypoint !== "")
@@ -75,9 +75,9 @@ function prioritized(
 }
 
 /** Endpoints that the caller must not call by the mesh's TLS are marked as those that cannot. */
-function withTlsMode(endpoint: Endpoint, { takesMeshTls, peers }: EndpointInputs): Endpoint {
+function withTlsMode(endpoint: Endpoint, { takesMeshTls, peers }: EndpointInputs): ReachedEndpoint {
   const isTaken = takesMeshTls && (!peers || workloadMode(peers, endpoint.labels, endpoint.port) !== "DISABLE");
-  return isTaken || endpoint.tlsMode !== "istio" ? endpoint : { ...endpoint, tlsMode: "disabled" };
+  return isTaken || endpoint.tlsMode !== "istio" ? endpoint : { ...endpoint, tlsMode: "disabled", lostMeshTls: true };
 }
 
 type ServedInputs = Pick<

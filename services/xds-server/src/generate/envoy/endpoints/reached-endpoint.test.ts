@@ -127,10 +127,34 @@ const ambientCases = [
     gateways: [],
     want: ["b:8080"],
   },
+  {
+    name: "as sidecars do: by TLS through gateways that route by SNI",
+    farCalls: "any-gateway",
+    network: "n1",
+    endpoints: [endpoint("b", "n2")],
+    gateways: [gateway("192.0.2.1", "n2")],
+    want: ["192.0.2.1:15443"],
+  },
+  {
+    name: "as sidecars do: by TLS through a listener of HBONE that routes by SNI, too",
+    farCalls: "any-gateway",
+    network: "n1",
+    endpoints: [endpoint("b", "n2")],
+    gateways: [{ ...tunnelGateway("192.0.2.1", "n2"), takesTls: true }, tunnelGateway("192.0.2.2", "n2")],
+    want: ["192.0.2.1:15008"],
+  },
+  {
+    name: "as sidecars do: not without a gateway",
+    farCalls: "any-gateway",
+    network: "n1",
+    endpoints: [endpoint("a", "n1"), endpoint("b", "n2")],
+    gateways: [],
+    want: ["a:8080"],
+  },
 ] as const;
 
 for (const { name, farCalls, network, endpoints, gateways, want } of ambientCases)
-  test(`gateways and waypoints of an ambient mesh call other networks ${name}`, () => {
+  test(`proxies of an ambient mesh of several networks call other networks ${name}`, () => {
     const byNetwork = Map.groupBy(gateways, (one) => one.network);
     const seen = splitHorizon(endpoints, { network, gateways: byNetwork, farCalls, remoteTarget: "web:80" });
     assert.deepEqual(
@@ -141,12 +165,14 @@ for (const { name, farCalls, network, endpoints, gateways, want } of ambientCase
 
 const captured = anEndpoint("10.0.0.1", { takesHbone: true });
 const both = anEndpoint("10.0.0.1", { takesHbone: true, tlsMode: "istio" });
+const ruledOut = { ...captured, lostMeshTls: true } as const;
 const plain = anEndpoint("10.0.0.1");
 
 const tunnelCases: readonly (readonly [string, TunnelUse, typeof plain, string | undefined])[] = [
   ["none is where the proxy sends no HBONE", "none", captured, undefined],
   ["a captured workload is called by its own address", "without-mesh-tls", captured, "10.0.0.1:8080"],
   ["the mesh's TLS counts more", "without-mesh-tls", both, undefined],
+  ["also where a rule rules that out", "without-mesh-tls", ruledOut, undefined],
   ["unless HBONE is preferred", "preferred", both, "10.0.0.1:8080"],
   ["a waypoint has no other way", "waypoint", both, "10.0.0.1:8080"],
   ["a workload outside of ambient is called as it is", "preferred", plain, undefined],

@@ -23,6 +23,8 @@ export interface Tunnel {
 /** An endpoint as it is called. */
 export interface ReachedEndpoint extends Endpoint {
   readonly tunnel?: Tunnel;
+  /** It takes the mesh's TLS, which a rule or policy rules out: as in istiod, HBONE does not take its place. */
+  readonly lostMeshTls?: true;
 }
 
 const managedLabel = "gateway.istio.io/managed";
@@ -44,12 +46,12 @@ export interface TunnelChoice {
   readonly behindWaypoint: string;
 }
 
-export function withTunnel(endpoint: Endpoint, { tunnels, behindWaypoint }: TunnelChoice): ReachedEndpoint {
+export function withTunnel(endpoint: ReachedEndpoint, { tunnels, behindWaypoint }: TunnelChoice): ReachedEndpoint {
   const own = addressText(endpoint.addresses[0] ?? "", endpoint.port);
   if (behindWaypoint !== "")
     return { ...endpoint, tunnel: { listener: "connect_originate", local: behindWaypoint, waypoint: own } };
   if (tunnels === "none" || !takesHbone(endpoint)) return endpoint;
-  if (tunnels === "without-mesh-tls" && endpoint.tlsMode === "istio") return endpoint;
+  if (tunnels === "without-mesh-tls" && (endpoint.tlsMode === "istio" || endpoint.lostMeshTls)) return endpoint;
   const listener = tunnels === "east-west" ? "forward_inner_connect" : "connect_originate";
   return { ...endpoint, tunnel: { listener, local: own } };
 }
@@ -68,10 +70,10 @@ export function addressText(address: string, port: number): string {
 export type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
 
 /**
- * How endpoints of other networks are called: through gateways that route by the SNI of the mesh's TLS or end tunnels; by tunnels
- * alone, else not; or not at all.
+ * How endpoints of other networks are called: through gateways that route by the SNI of the mesh's TLS or end tunnels, without one directly
+ * (`any-way`) or not (`any-gateway`); by tunnels alone, else not; or not at all.
  */
-export type FarCalls = "any-gateway" | "tunnels" | "never";
+export type FarCalls = "any-way" | "any-gateway" | "tunnels" | "never";
 
 export interface Horizon {
   readonly network: string;
@@ -86,8 +88,9 @@ export interface Horizon {
  * Endpoints without an address can be reached by a gateway only.
  */
 export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Horizon): readonly ReachedEndpoint[] {
-  const { network, farCalls = "any-gateway", remoteTarget = "" } = horizon;
-  const gateways = farCalls === "any-gateway" ? horizon.gateways : withAddresses(horizon.gateways);
+  const { network, farCalls = "any-way", remoteTarget = "" } = horizon;
+  const takesAny = farCalls === "any-way" || farCalls === "any-gateway";
+  const gateways = takesAny ? horizon.gateways : withAddresses(horizon.gateways);
   const scale = [...gateways.values()].reduce((product, { length }) => leastCommonMultiple(product, length), 1);
   const seen: ReachedEndpoint[] = [];
   const remote = new Map<NetworkGateway, number>();
@@ -95,15 +98,15 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
   for (const endpoint of endpoints) {
     const weight = Math.max(endpoint.weight, 1) * scale;
     const found = gatewaysFor(endpoint, network, gateways);
-    const ways = farCalls === "any-gateway" ? found : found.filter(({ isHbone }) => isHbone === true);
-    if (farCalls !== "any-gateway" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0)) continue;
+    const ways = takesAny ? found : found.filter(({ isHbone }) => isHbone === true);
+    if (farCalls !== "any-way" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0)) continue;
     if (ways.length === 0 && endpoint.addresses[0] === "") continue;
     if (ways.length === 0) seen.push(scale === 1 ? endpoint : { ...endpoint, weight });
     else {
-      const takesTunnels = farCalls !== "any-gateway" || takesHbone(endpoint);
+      const takesTunnels = !takesAny || takesHbone(endpoint);
       const usable = ways.filter((way) => takesTunnels && gatewayTunnel(way, remoteTarget) !== undefined);
       // Other gateways route by SNI: endpoints without the mesh's TLS cannot be reached through them.
-      const routing = endpoint.tlsMode === "istio" ? ways.filter(({ isHbone }) => isHbone !== true) : [];
+      const routing = endpoint.tlsMode === "istio" ? ways.filter((way) => way.isHbone !== true || way.takesTls) : [];
       const shares = usable.length > 0 ? { of: tunnelled, over: usable } : { of: remote, over: routing };
       for (const way of shares.over) shares.of.set(way, (shares.of.get(way) ?? 0) + weight / shares.over.length);
     }

@@ -141,8 +141,8 @@ function tcpChain(traits: ListenerTraits, chain: TcpChain, { port }: BoundPlace)
     ...handshakeTimeout(traits),
     filters: [
       ...extensionsOf(traits, port),
-      ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),
       ...traits.stats.outbound.network,
+      ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),
       ...protocolProxy(protocol, traits.protocolFilters, {
         statPrefix,
         clusters,

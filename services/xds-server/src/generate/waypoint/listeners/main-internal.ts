@@ -1,5 +1,5 @@
 /** The listener within tunnels: each service behind the waypoint has filter chains by its ports, workloads themselves have two. */
-import { isHttp, isTls, isUnsupported, isWildcard, type Protocol, type Service } from "@flotilla/model";
+import { isHttp, isIpv6, isTls, isUnsupported, isWildcard, type Protocol, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
@@ -46,7 +46,8 @@ const matchedServices = query<readonly MatchedService[]>(
   "waypoint-matched-services",
   (view) =>
     view.read(waypointServices).map((service) => {
-      const vips = vipsOf(view, service);
+      // As in istiod, IPv4 comes first whatever the service's own order.
+      const vips = vipsOf(view, service).toSorted((a, b) => Number(isIpv6(a)) - Number(isIpv6(b)));
       return {
         ...{ hostname: service.hostname, vips: vips.length === 0 ? ["0.0.0.0"] : vips, ports: matchedPorts(service) },
         ...(isEastWestGateway(view) && { passedOn: passedOn(view, service) }),

@@ -33,10 +33,13 @@ test("a rule that lets in by requests in one of its alternatives lets no connect
 test("policies on trial count under the name of what they would do, and decide nothing", () => {
   const onTrial = { "istio.io/dry-run": "true" };
   const prefixOf = (action: string, annotations: Readonly<Record<string, string>>) =>
-    /istio_dry_run_(allow|deny)_/.exec(inbound({ action, rules: [{}] }, annotations))?.[1];
+    /"shadowRulesStatPrefix":"istio_dry_run_(allow|deny)_/.exec(inbound({ action, rules: [{}] }, annotations))?.[1];
   assert.deepEqual(
-    [prefixOf("DENY", onTrial), prefixOf("DENY", {}), prefixOf("ALLOW", onTrial)],
-    ["deny", "allow", "allow"],
+    [
+      ...[prefixOf("DENY", onTrial), prefixOf("DENY", {}), prefixOf("ALLOW", onTrial)],
+      ...[prefixOf("AUDIT", onTrial), prefixOf("AUDIT", {})],
+    ],
+    ["deny", "allow", "allow", undefined, "allow"],
   );
   for (const [annotations, decides] of [
     [onTrial, false],

@@ -104,14 +104,14 @@ function partsOf(
     some.length === 0 ? undefined : rbacRules({ policies: some, action, tcp, trustDomains, callersBy });
   const rules = rulesOf(concerned.filter((policy) => !isDryRun(policy)));
   const shadowRules = rulesOf(concerned.filter(isDryRun));
-  const isDenied = shadowRules !== undefined && action === RBAC_Action.DENY;
-  return [
-    {
-      ...(rules && { rules }),
-      ...(shadowRules && { shadowRules }),
-      shadowRulesStatPrefix: isDenied ? "istio_dry_run_deny_" : "istio_dry_run_allow_",
-    },
-  ];
+  const shadowRulesStatPrefix = trialPrefix(shadowRules === undefined ? undefined : action);
+  return [{ ...(rules && { rules }), ...(shadowRules && { shadowRules }), shadowRulesStatPrefix }];
+}
+
+/** As istiod names the statistics of rules on trial: rules that only log have no name. */
+function trialPrefix(action: RBAC_Action | undefined): string {
+  if (action === RBAC_Action.LOG) return "";
+  return action === RBAC_Action.DENY ? "istio_dry_run_deny_" : "istio_dry_run_allow_";
 }
 
 function isDryRun({ annotations }: Config): boolean {

@@ -5,6 +5,9 @@
 
 export const sharedTickMs = 1_000;
 
+/** Those of the process: one tick that is made while a test has replaced them would end no wait of others. */
+const { setInterval: startInterval, clearInterval: endInterval } = globalThis;
+
 interface Sleeper {
   /** By the monotonic clock. */
   readonly dueMs: number;
@@ -35,13 +38,13 @@ class SharedTick {
   }
 
   #start(): NodeJS.Timeout {
-    this.#timer ??= setInterval(() => this.#tick(), sharedTickMs).unref();
+    this.#timer ??= startInterval(() => this.#tick(), sharedTickMs).unref();
     return this.#timer;
   }
 
   #tick(): void {
     if (this.#sleepers.size + this.#listeners.size === 0) {
-      clearInterval(this.#timer);
+      endInterval(this.#timer);
       this.#timer = undefined;
       return;
     }

@@ -17,7 +17,7 @@ const stages = /^(?:packages\/(?:sources|registry|bus|incremental|xds)|services)
 
 /** They hear of the change, count it, or run by a clock of their own. */
 const beside: readonly RegExp[] = [
-  /^packages\/bus\/src\/(?:embedded-key-value|key-value|lease|set-aside)\.ts$/,
+  /^packages\/bus\/src\/(?:embedded-key-value|key-value|lease|set-aside|stream-comparison)\.ts$/,
   /^packages\/xds\/src\/(?:client|grpc)\//,
   /^services\/config-controller\/src\/(?:follow|ledger|status|gateway-status|debug|duties)\//,
   /^services\/config-controller\/src\/watch\/last-good\.ts$/,

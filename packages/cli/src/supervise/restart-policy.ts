@@ -75,7 +75,7 @@ interface Failing {
   failure?(): Promise<string | undefined>;
 }
 
-/** Nobody awaits a check while the process runs: one that throws must not end its supervisor. */
+/** A check is awaited when the process has ended: one that throws must not end its supervisor meanwhile. */
 function failedCheck(error: unknown): string {
   return `its check failed: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -8,10 +8,10 @@ const never = new AbortController().signal;
 
 // First, while the process has no tick yet.
 test("waits go on where a test has replaced the timers for a while", async (t) => {
-  t.mock.timers.enable({ apis: ["setInterval"] });
-  const waiting = sharedDelay(1_000);
+  t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+  const waiting = [sharedDelay(1_000), sharedDelay(20)];
   t.mock.timers.reset();
-  await Promise.all([waiting, sharedDelay(1_000)]);
+  await Promise.all([...waiting, sharedDelay(1_000)]);
 });
 
 test("waits of a second that begin at different times end together", async () => {

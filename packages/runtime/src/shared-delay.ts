@@ -3,10 +3,10 @@
  * costs about 100 µs of CPU, each further loop in it 10.
  */
 
-export const sharedTickMs = 1_000;
+// Not the global ones: a wait that begins while a test has replaced those would never end.
+import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 
-/** Those of the process: one tick that is made while a test has replaced them would end no wait of others. */
-const { setInterval: startInterval, clearInterval: endInterval } = globalThis;
+export const sharedTickMs = 1_000;
 
 interface Sleeper {
   /** By the monotonic clock. */
@@ -38,13 +38,13 @@ class SharedTick {
   }
 
   #start(): NodeJS.Timeout {
-    this.#timer ??= startInterval(() => this.#tick(), sharedTickMs).unref();
+    this.#timer ??= setInterval(() => this.#tick(), sharedTickMs).unref();
     return this.#timer;
   }
 
   #tick(): void {
     if (this.#sleepers.size + this.#listeners.size === 0) {
-      endInterval(this.#timer);
+      clearInterval(this.#timer);
       this.#timer = undefined;
       return;
     }

@@ -27,7 +27,10 @@ const expressions = (await expressionProblems(project, join(root, "node_modules/
 const pages = globSync(
   ["*.md", "{docs,changes}/**/*.md", "{packages,services,test,scripts}/**/*.{ts,md}", "k8s/**/*.{yaml,conf}"],
   { cwd: root },
-).filter((file) => !/node_modules|\/gen\/|\/(?:scenarios|corpora|testdata)\/.*\.(?:md|yaml)$|flagged-words/.test(file));
+).filter(
+  (file) =>
+    !/node_modules|\/(?:gen|dist)\/|\/(?:scenarios|corpora|testdata)\/.*\.(?:md|yaml)$|flagged-words/.test(file),
+);
 const words = pages.flatMap((file) =>
   flaggedWords(readFileSync(join(root, file), "utf8")).map(
     ({ line, text, instead }) => `${file}:${line}: "${text}" is no term of the field: write ${instead}`,

@@ -72,9 +72,11 @@ export function workloadsOfFile(file: FileService, context: EndpointContext): Re
   const { namespace, host } = fileKey(file);
   const found = workloadsOfServiceEntry(fileAsEntry(file), context);
   return new Map(
-    Array.from(found, ([address, workload]) => [
-      address,
-      { ...workload, kind: "FileEndpoint", namespace, name: host, isReady: !unhealthy.has(address) },
-    ]),
+    Array.from(found, ([address, workload]) => {
+      // Each endpoint states its own, where those of a ServiceEntry have that of the object.
+      const tunnel = tunnelOf(workload.bindingLabels ?? {}, {});
+      const isReady = !unhealthy.has(address);
+      return [address, { ...workload, kind: "FileEndpoint", namespace, name: host, tunnel, isReady }];
+    }),
   );
 }

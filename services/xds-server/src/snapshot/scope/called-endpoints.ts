@@ -25,16 +25,33 @@ const endpointsWithTunnels = query<EndpointShards, ServiceText>(
     new Map(
       [...view.endpoints(serviceText.read(text))].map(([shard, endpoints]) => [
         shard,
-        endpoints.map((one) => (isByAddress(shard, one) ? withTunnel(view, one) : one)),
+        endpoints.map((one) => (isByAddress(shard, one) && isCaptured(view, one) ? withTunnel(one) : one)),
       ]),
     ),
+  sameShards,
 );
 
-function withTunnel(view: View, endpoint: Endpoint): Endpoint {
-  const [address = ""] = endpoint.addresses;
-  const isCaptured = view.workloadsAt(address).some((uid) => {
+function isCaptured(view: View, { addresses: [address = ""], network }: Endpoint): boolean {
+  return view.workloadsAt(address).some((uid) => {
     const workload = view.workload(uid);
-    return workload !== undefined && workload.tunnel !== "none" && workload.network === endpoint.network;
+    return workload !== undefined && workload.tunnel !== "none" && workload.network === network;
   });
-  return isCaptured ? { ...endpoint, takesHbone: true } : endpoint;
+}
+
+const tunnelled = new WeakMap<Endpoint, Endpoint>();
+
+/** The same for the same endpoint: when another one changes, what follows from this one stays. */
+function withTunnel(endpoint: Endpoint): Endpoint {
+  const made = tunnelled.get(endpoint) ?? { ...endpoint, takesHbone: true };
+  tunnelled.set(endpoint, made);
+  return made;
+}
+
+/** By the identity of each endpoint. */
+export function sameShards(a: EndpointShards, b: EndpointShards): boolean {
+  if (a.size !== b.size) return false;
+  return [...a].every(([shard, endpoints]) => {
+    const others = b.get(shard);
+    return others?.length === endpoints.length && endpoints.every((endpoint, index) => endpoint === others[index]);
+  });
 }

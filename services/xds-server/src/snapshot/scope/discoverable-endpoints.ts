@@ -6,7 +6,7 @@
 import { type ClusterLocalRule, clusterLocalRules, type Endpoint, isClusterLocal, type Service } from "@flotilla/model";
 import { type EndpointShards, type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { calledEndpoints } from "./called-endpoints.ts";
+import { calledEndpoints, sameShards } from "./called-endpoints.ts";
 
 const clusterSetSuffix = ".svc.clusterset.local";
 
@@ -58,12 +58,4 @@ function isLocalByMcs(view: View, hostname: string): boolean {
 
 function kept(endpoints: readonly Endpoint[], isSeen: (endpoint: Endpoint) => boolean): readonly Endpoint[] {
   return endpoints.every(isSeen) ? endpoints : endpoints.filter(isSeen);
-}
-
-function sameShards(a: EndpointShards, b: EndpointShards): boolean {
-  if (a.size !== b.size) return false;
-  return [...a].every(([shard, endpoints]) => {
-    const others = b.get(shard);
-    return others?.length === endpoints.length && endpoints.every((endpoint, index) => endpoint === others[index]);
-  });
 }

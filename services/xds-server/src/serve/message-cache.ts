@@ -111,6 +111,7 @@ export class MessageCache {
 
   #drop(entries: Map<MessageBody, Entry>, body: MessageBody, entry: Entry): void {
     entries.delete(body);
+    if (entry === this.#lastUsed) this.#lastUsed = undefined;
     this.#bytes -= entry.message.frame.length;
   }
 }

@@ -77,7 +77,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
   const policy = clusterPolicy(view, target);
   const gateways = view.read(isByDns(service) ? gatewaysBeforeNames : networkGateways);
   const farCalls = farCallsTo(view, service);
-  const isFlat = gateways.size === 0 && farCalls === "any-way";
+  const isFlat = gateways.size === 0 && farCalls === "direct-or-gateway";
   const ingress = ingressWaypoint(view, target);
   const source = ingress?.service ?? service;
   return {
@@ -97,7 +97,8 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     behindWaypoint: ingress?.destination ?? "",
     farCalls,
     network: isFlat ? "" : view.proxy.network,
-    remoteTarget: farCalls === "any-way" || farCalls === "any-gateway" ? "" : `${service.hostname}:${port.number}`,
+    remoteTarget:
+      farCalls === "direct-or-gateway" || farCalls === "gateway-only" ? "" : `${service.hostname}:${port.number}`,
     networkView: view.read(networkView),
     gateways,
     ...localityInputs(view, service, policy),
@@ -107,7 +108,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
 /** A sidecar calls names of other networks directly, as in istiod. */
 function farCallsTo(view: View, service: Service): FarCalls {
   const farCalls = farCallsOf(view);
-  return farCalls === "any-gateway" && isByDns(service) ? "any-way" : farCalls;
+  return farCalls === "gateway-only" && isByDns(service) ? "direct-or-gateway" : farCalls;
 }
 
 function tunnelUse(view: View, { layer, passesTls }: ClusterTarget): EndpointInputs["tunnels"] {

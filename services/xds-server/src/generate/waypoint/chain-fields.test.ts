@@ -90,7 +90,7 @@ const clusters: readonly (readonly [name: string, given: WaypointGiven, is: stri
     "[outbound|80||free.shop.svc.cluster.local, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
   ],
   [
-    "those that routes of other namespaces lead to, whoever sees these",
+    "those that routes of other namespaces lead to, exported or not",
     { objects: [virtualService({ http: [{ route: [to("free")] }], exportTo: ["."] }, "bank/v")] },
     "[outbound|80||free.shop.svc.cluster.local, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
   ],

@@ -11,7 +11,7 @@ const answers = query<readonly string[]>("test-hbone", (view) => [
   ...Object.entries({ opensTunnels, sendsHbone, listensForHbone, hasRemoteTunnels }).flatMap(([name, asks]) =>
     asks(view) ? [name] : [],
   ),
-  ...[farCallsOf(view)].filter((how) => how !== "any-way").map((how) => `calls other networks: ${how}`),
+  ...[farCallsOf(view)].filter((how) => how !== "direct-or-gateway").map((how) => `calls other networks: ${how}`),
 ]);
 
 const ambient = { PILOT_ENABLE_AMBIENT: "true" };
@@ -53,7 +53,7 @@ const cases: readonly Case[] = [
     name: "a sidecar calls other networks through gateways",
     type: "sidecar",
     env: networks,
-    want: ["opensTunnels", "sendsHbone", "calls other networks: any-gateway"],
+    want: ["opensTunnels", "sendsHbone", "calls other networks: gateway-only"],
   },
   {
     name: "a waypoint calls by it, and has the listeners for other networks",

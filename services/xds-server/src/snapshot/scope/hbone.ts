@@ -19,11 +19,11 @@ export function listensForHbone(view: View): boolean {
 }
 
 /** With several networks gateways and waypoints call workloads of others by tunnels within tunnels, or not at all; sidecars through any gateway. */
-export function farCallsOf(view: View): "any-way" | "any-gateway" | "tunnels" | "never" {
+export function farCallsOf(view: View): "direct-or-gateway" | "gateway-only" | "tunnels" | "never" {
   const { type, generator } = view.proxy;
   const isOn = view.feature("ambient") && view.feature("ambientMultiNetwork");
-  if (!isOn) return "any-way";
-  if (type === "sidecar" || generator === "grpc") return "any-gateway";
+  if (!isOn) return "direct-or-gateway";
+  if (type === "sidecar" || generator === "grpc") return "gateway-only";
   return hasRemoteTunnels(view) ? "tunnels" : "never";
 }
 

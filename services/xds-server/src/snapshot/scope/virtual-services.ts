@@ -168,7 +168,7 @@ const headsOfGateway = query<readonly VirtualServiceHead[], string>("heads-of-ga
   return headsByAge(written, ofRoutes);
 });
 
-/** Those for callers in the mesh by the hosts that they name, whoever may see them. */
+/** Those for callers in the mesh by the hosts that they name, exported or not. */
 export const meshVirtualServicesByHost = query<ReadonlyMap<string, readonly VirtualServiceName[]>>(
   "mesh-virtual-services-by-host",
   (view) => {

@@ -69,7 +69,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   tunnels: "none",
   behindWaypoint: "",
   remoteTarget: "",
-  farCalls: "any-way",
+  farCalls: "direct-or-gateway",
   network: "",
   networkView: "",
   gateways: new Map(),

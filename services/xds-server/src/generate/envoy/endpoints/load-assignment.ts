@@ -51,7 +51,7 @@ function groupByLocality(endpoints: readonly Endpoint[], inputs: EndpointInputs)
 function reached(endpoints: readonly Endpoint[], inputs: EndpointInputs): readonly ReachedEndpoint[] {
   const { gateways, farCalls, tunnels, behindWaypoint, needsMeshTls } = inputs;
   let members: readonly ReachedEndpoint[] =
-    gateways.size === 0 && farCalls === "any-way"
+    gateways.size === 0 && farCalls === "direct-or-gateway"
       ? endpoints.filter(({ addresses }) => addresses[0] !== "")
       : splitHorizon(endpoints, inputs);
   if (tunnels !== "none" || behindWaypoint !== "")

@@ -129,7 +129,7 @@ const ambientCases = [
   },
   {
     name: "as sidecars do: by TLS through gateways that route by SNI",
-    farCalls: "any-gateway",
+    farCalls: "gateway-only",
     network: "n1",
     endpoints: [endpoint("b", "n2")],
     gateways: [gateway("192.0.2.1", "n2")],
@@ -137,7 +137,7 @@ const ambientCases = [
   },
   {
     name: "as sidecars do: by TLS through a listener of HBONE that routes by SNI, too",
-    farCalls: "any-gateway",
+    farCalls: "gateway-only",
     network: "n1",
     endpoints: [endpoint("b", "n2")],
     gateways: [{ ...tunnelGateway("192.0.2.1", "n2"), takesTls: true }, tunnelGateway("192.0.2.2", "n2")],
@@ -145,7 +145,7 @@ const ambientCases = [
   },
   {
     name: "as sidecars do: not without a gateway",
-    farCalls: "any-gateway",
+    farCalls: "gateway-only",
     network: "n1",
     endpoints: [endpoint("a", "n1"), endpoint("b", "n2")],
     gateways: [],

@@ -71,9 +71,9 @@ export type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
 
 /**
  * How endpoints of other networks are called: through gateways that route by the SNI of the mesh's TLS or end tunnels, without one directly
- * (`any-way`) or not (`any-gateway`); by tunnels alone, else not; or not at all.
+ * (`direct-or-gateway`) or not (`gateway-only`); by tunnels alone, else not; or not at all.
  */
-export type FarCalls = "any-way" | "any-gateway" | "tunnels" | "never";
+export type FarCalls = "direct-or-gateway" | "gateway-only" | "tunnels" | "never";
 
 export interface Horizon {
   readonly network: string;
@@ -88,8 +88,8 @@ export interface Horizon {
  * Endpoints without an address can be reached by a gateway only.
  */
 export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Horizon): readonly ReachedEndpoint[] {
-  const { network, farCalls = "any-way", remoteTarget = "" } = horizon;
-  const takesAny = farCalls === "any-way" || farCalls === "any-gateway";
+  const { network, farCalls = "direct-or-gateway", remoteTarget = "" } = horizon;
+  const takesAny = farCalls === "direct-or-gateway" || farCalls === "gateway-only";
   const gateways = takesAny ? horizon.gateways : withAddresses(horizon.gateways);
   const scale = [...gateways.values()].reduce((product, { length }) => leastCommonMultiple(product, length), 1);
   const seen: ReachedEndpoint[] = [];
@@ -99,7 +99,8 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
     const weight = Math.max(endpoint.weight, 1) * scale;
     const found = gatewaysFor(endpoint, network, gateways);
     const ways = takesAny ? found : found.filter(({ isHbone }) => isHbone === true);
-    if (farCalls !== "any-way" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0)) continue;
+    if (farCalls !== "direct-or-gateway" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0))
+      continue;
     if (ways.length === 0 && endpoint.addresses[0] === "") continue;
     if (ways.length === 0) seen.push(scale === 1 ? endpoint : { ...endpoint, weight });
     else {

@@ -3,8 +3,7 @@
  * holds the lease, moves the state on when the evidence allows it.
  */
 import { randomUUID } from "node:crypto";
-import { trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
-import { type Bus, type KeyValue, Lease } from "@flotilla/bus";
+import type { Bus } from "@flotilla/bus";
 import { type Logger, sharedDelay, Turns } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
@@ -14,6 +13,7 @@ import { compareEvidence, type EvidenceOptions, type EvidenceSummary, GatheredEv
 import { appliedText, type Holdup } from "./holdups.ts";
 import type { Holding } from "./ledger.ts";
 import { abort, type Phase, type RotationState, rotate, step } from "./rotation-state.ts";
+import { openShared, type Shared } from "./shared-buckets.ts";
 import { StateStore } from "./state-store.ts";
 import { createTrustPublisher } from "./trust-publisher.ts";
 import { resolveWithout } from "./without.ts";
@@ -38,14 +38,6 @@ export interface RotationStatus extends EvidenceSummary {
   readonly holdups: readonly Holdup[];
 }
 
-interface Shared {
-  readonly bus: Bus;
-  readonly values: KeyValue;
-  readonly lease: Lease;
-  readonly recordedSinceMs: number | undefined;
-}
-
-const leaseMs = 15_000;
 /** While no rotation is going on. The state is watched: this finds that the bus has lost it. */
 const readAgainMs = 10_000;
 /** The same; equal reports and a lease hold for 10 s and more. */
@@ -116,37 +108,25 @@ export class Rotation {
   }
 
   async #run(bus: Bus, stop: AbortSignal): Promise<void> {
-    const { name, nowMs, source, log } = this.#options;
-    const values = await bus.keyValue("ca");
-    const leases = await bus.keyValue("ca-lease", { ttlMs: leaseMs });
-    const reports = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
-    const clocks = { nowMs: () => performance.now(), wallClockMs: nowMs };
-    const lease = new Lease({
-      values: leases,
-      key: "lead",
-      holder: `${name} ${randomUUID()}`,
-      ttlMs: leaseMs,
-      ...clocks,
-    });
-    const recordedSinceMs = await this.#evidence.readRecordedSince(
-      values,
-      source.current?.certificate.notBeforeMs ?? 0,
-    );
-    this.#shared = { bus, values, lease, recordedSinceMs };
+    const { source, log } = this.#options;
+    const evidence = this.#evidence;
+    const issuedSinceMs = source.current?.certificate.notBeforeMs ?? 0;
+    const shared = await openShared(bus, evidence, { ...this.#options, issuedSinceMs });
+    const { values, reports, lease } = shared;
+    this.#shared = shared;
     this.#expectState();
     const ticking = async (): Promise<void> => {
       while (!stop.aborted) {
-        await this.#tickSafely(this.#shared as Shared);
+        await this.#tickSafely(shared);
         await sharedDelay(this.#options.checkMs, stop);
       }
       try {
-        await this.#evidence.sayGoodbye(values);
+        await evidence.sayGoodbye(values);
         await lease.release();
       } catch (error) {
         log.debug("farewell not sent", { error });
       }
     };
-    const evidence = this.#evidence;
     const comparing = compareEvidence({ bus, values, evidence, log }, stop);
     const following = evidence.follow(values, reports, { onState: () => this.#expectState(), stop });
     await Promise.all([ticking(), following, comparing]);

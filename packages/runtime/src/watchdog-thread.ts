@@ -47,7 +47,7 @@ export class WatchdogThread {
   }
 
   /**
-   * Sleeps until the next beat or until it is overdue: a third of the CPU of a timer. Sleep of the machine and SIGSTOP stop this thread too:
+   * Sleeps until the next beat or until it is overdue: half of the CPU of a timer. Sleep of the machine and SIGSTOP stop this thread too:
    * a wait without a beat counts no more than one tick, however late it ends.
    */
   async #look(): Promise<void> {

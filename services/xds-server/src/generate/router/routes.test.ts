@@ -94,12 +94,12 @@ const cases: readonly {
     want: ["a.example: of-h web web"],
   },
   {
-    name: "a redirect to HTTPS, whether or not a VirtualService has the host",
+    name: "a redirect to HTTPS, whether or not a VirtualService has the host; that of a namespace stands as it is written",
     objects: [
-      gateway("g", [http(["a.example", "shop/b.example"], { tls: { httpsRedirect: true } })]),
+      gateway("g", [http(["a.example", "shop/*.b.example"], { tls: { httpsRedirect: true } })]),
       virtualService("shop/a", ["a.example"]),
     ],
-    want: ["a.example: web to TLS", "b.example: to TLS"],
+    want: ["a.example: web to TLS", "shop/*.b.example: to TLS"],
   },
   { name: "404 where nothing is routed", objects: [gateway("g", [http(["a.example"])])], want: ["*: "] },
   {

@@ -5,6 +5,7 @@
 import {
   compareText,
   hostCovers,
+  hostsOverlap,
   isHttp,
   isUnsupported,
   isWildcard,
@@ -50,17 +51,18 @@ function plannedHosts(view: View, listener: ListenerName, port: number): readonl
     if (port !== 80 && owned.length === 0) continue;
     if (!concernsProxy(view, head, port, meshGateway)) continue;
     const pairs = owned.flatMap((service) => httpPorts(service, port).map((number) => ({ service, number })));
-    for (const { service, number } of pairs) {
-      planned.push({ hostname: service.hostname, port: number, service, virtualService: head.name });
-      taken.add(service.hostname);
-    }
     const ports = new Set(pairs.length === 0 && port === 80 ? [80] : pairs.map(({ number }) => number));
+    // Before the services, so that a host keeps its domain where it is also a short name of one of them.
     for (const number of ports) {
       // Where requests for any port arrive, a host that no service stands for is called without a port, which means 80.
       if (port === 0 && number !== 80) continue;
       planned.push(
         ...others.map((hostname) => ({ hostname, port: number, service: undefined, virtualService: head.name })),
       );
+    }
+    for (const { service, number } of pairs) {
+      planned.push({ hostname: service.hostname, port: number, service, virtualService: head.name });
+      taken.add(service.hostname);
     }
   }
   const left = [...services.values()].filter(
@@ -85,14 +87,15 @@ function hostsOf(
   for (const host of head.hosts) {
     // Of routes only hosts count that a service has by the same name. Source: corpus xds, core/TestSidecarRoutes/httproute.
     if (head.hasGatewaySemantics && (isWildcard(host) || !services.has(host))) continue;
-    const exact = isWildcard(host) ? undefined : services.get(host);
-    const matched = isWildcard(host)
-      ? [...services.values()].filter(({ hostname }) => hostCovers(host, hostname) && owners.get(hostname) === head)
+    const exact = services.get(host);
+    const candidates = isWildcard(host)
+      ? [...services.values()].filter(({ hostname }) => hostsOverlap(host, hostname))
       : exact === undefined
         ? []
         : [exact];
-    owned.push(...matched);
-    if (matched.length === 0) others.push(host);
+    owned.push(...(isWildcard(host) ? candidates.filter(({ hostname }) => owners.get(hostname) === head) : candidates));
+    // A wildcard within which services are is theirs, also where other VirtualServices speak for all of them.
+    if (candidates.length === 0) others.push(host);
   }
   return { owned, others };
 }

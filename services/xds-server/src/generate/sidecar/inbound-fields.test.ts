@@ -117,6 +117,23 @@ const portCases: readonly (readonly [name: string, given: Given, port: number, i
     "[tls: http_connection_manager]",
   ],
   [
+    "a port of its own mode that nothing else names",
+    { objects: [peers({ portLevelMtls: { 81: { mode: "DISABLE" } } })] },
+    81,
+    "[raw_buffer http/1.1 h2c: http_connection_manager, raw_buffer: tcp_proxy]",
+  ],
+  [
+    "a port of its own mode that a listener of the Sidecar binds",
+    {
+      objects: [
+        peers({ portLevelMtls: { 8080: { mode: "DISABLE" } } }),
+        ingress({ port: http, bind: "0.0.0.0", captureMode: "NONE" }),
+      ],
+    },
+    8080,
+    "[]",
+  ],
+  [
     "the endpoint's port",
     { ports: [{ number: 80, targetPort: 8080, name: "http", protocol: "HTTP" }] },
     8080,

@@ -102,10 +102,12 @@ function selectVirtualInbound(view: View): VirtualInboundInputs {
   };
 }
 
+/** Ports that policies name and neither services nor the Sidecar do, also not one that a listener of its own has. */
 const unnamedPorts = query<readonly UnnamedPort[]>(
   "unnamed-ports",
   (view) => {
-    const named = new Set(view.read(redirectedPorts).map(({ port }) => port));
+    const served = view.read(inboundPorts).filter(({ hasListener }) => hasListener);
+    const named = new Set(served.map(({ port }) => port));
     return [...view.read(inboundMutualTls).ports]
       .filter(([port]) => !named.has(port))
       .map(([port, mode]) => ({ port, mode }))

@@ -80,3 +80,28 @@ for (const { redirect, want } of redirects) {
     assert.equal(/"portRedirect":(\d+)/.exec(text)?.[1], want === undefined ? undefined : String(want));
   });
 }
+
+test("a VirtualService's host that no service stands for keeps its name where that is short for a service", () => {
+  const rule = aConfig("VirtualService", "shop", "v", {
+    hosts: ["ratings.depot.svc.cluster.local", "ratings.depot"],
+    http: [{ route: [{ destination: { host: "ratings.depot.svc.cluster.local" } }] }],
+  });
+  const found = domains("80", {}, aService("ratings", "depot"), rule);
+  assert.deepEqual(found["ratings.depot:80"], ["ratings.depot"]);
+  assert.ok(found["ratings.depot.svc.cluster.local:80"]?.includes("ratings.depot.svc"));
+  assert.ok(!found["ratings.depot.svc.cluster.local:80"]?.includes("ratings.depot"));
+});
+
+test("a wildcard of a VirtualService is no host of its own where services overlap with it", () => {
+  const rule = (name: string, host: string) =>
+    aConfig("VirtualService", "shop", name, {
+      hosts: [host],
+      http: [{ route: [{ destination: { host: "web" } }] }],
+    });
+  const wild = { ...aService("wild", "shop"), hostname: "*.wild.example" };
+  const hosts = (...values: readonly (Service | Config)[]) =>
+    Object.keys(domains("80", {}, aService("web", "shop"), wild, ...values)).filter((name) => name.startsWith("*"));
+  assert.deepEqual(hosts(rule("outer", "*.example")), ["*.wild.example:80"]);
+  assert.deepEqual(hosts(rule("inner", "*.a.wild.example")), ["*.wild.example:80"]);
+  assert.deepEqual(hosts(rule("other", "*.other.example")), ["*.other.example:80", "*.wild.example:80"]);
+});

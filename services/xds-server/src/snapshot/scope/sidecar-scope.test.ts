@@ -65,6 +65,35 @@ const cases: readonly {
     want: ["a.shop.svc.cluster.local:8080 shop"],
   },
   {
+    name: "a tilde takes hosts of a namespace, or of any, out of what is imported, in whatever order",
+    values: [
+      aService("a", "shop"),
+      aService("b", "depot"),
+      aService("c", "depot"),
+      aService("d", "jobs"),
+      aSidecarWith([{ hosts: ["~jobs/*", "*/*", "~/b.depot.svc.cluster.local", "~./none.example"] }]),
+    ],
+    want: ["a.shop.svc.cluster.local:80 shop", "c.depot.svc.cluster.local:80 depot"],
+  },
+  {
+    name: "an excluded service that an imported VirtualService sends traffic to is visible all the same",
+    values: [
+      aService("a", "shop"),
+      aService("b", "depot"),
+      aConfig("VirtualService", "shop", "vs", {
+        hosts: ["a"],
+        http: [{ route: [{ destination: { host: "b.depot.svc.cluster.local" } }] }],
+      }),
+      aConfig("VirtualService", "depot", "excluded", {
+        hosts: ["x.example"],
+        http: [{ route: [{ destination: { host: "c.depot.svc.cluster.local" } }] }],
+      }),
+      aService("c", "depot"),
+      aSidecarWith([{ hosts: ["*/*", "~depot/*"] }]),
+    ],
+    want: ["a.shop.svc.cluster.local:80 shop", "b.depot.svc.cluster.local:80 depot"],
+  },
+  {
     name: "what an imported VirtualService sends traffic to is visible too, with the port it names",
     values: [
       aService("a", "shop"),

@@ -8,8 +8,9 @@ import { query, type View, type ViewQuery } from "../view.ts";
 import { allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
 import {
   egressListeners,
-  importsByNamespace,
+  excludes,
   type ListenerName,
+  listenerHosts,
   listenerOf,
   listenerPort,
   type ScopeName,
@@ -23,12 +24,12 @@ import { listenerHeads, virtualServiceDestinations } from "./virtual-services.ts
 export const listenerServices = query<readonly Service[], ListenerName>("listener-services", (view, listener) => {
   const { namespace, isOfRouter, spec } = listenerOf(view, listener);
   if (spec === undefined) return [];
-  const imports = importsByNamespace(spec, namespace);
+  const hosts = listenerHosts(spec, namespace);
   const port = listenerPort(spec);
   const imported = view.read(servicesExportedTo, namespace).flatMap((service) => {
-    const isImported = [service.namespace, "*"].some((home) =>
-      imports.get(home)?.some((host) => hostCovers(host, service.hostname)),
-    );
+    const isImported =
+      hosts.importedFrom(service.namespace).some((host) => hostCovers(host, service.hostname)) &&
+      !hosts.isExcluded(service.namespace, service.hostname);
     const part = isImported ? withPorts(view, service, port === undefined ? [] : [port]) : undefined;
     return part === undefined ? [] : [part];
   });
@@ -96,7 +97,8 @@ const routedServices = query<readonly Service[], ListenerName>("routed-services"
   const { namespace, spec } = listenerOf(view, listener);
   if (spec === undefined) return [];
   const missesHidden = scopeSidecar(view, scopeOf(listener)) !== undefined && view.read(hidesServices, namespace);
-  if (spec.port === undefined && spec.hosts.includes("*/*") && !missesHidden) return [];
+  const importsEverything = spec.port === undefined && spec.hosts.includes("*/*") && !spec.hosts.some(excludes);
+  if (importsEverything && !missesHidden) return [];
   const listenPort = listenerPort(spec);
   const ports = new Map<string, Set<number>>();
   for (const { name } of view.read(listenerHeads, listener)) {

@@ -9,7 +9,7 @@ import { query } from "../view.ts";
 import {
   egressListeners,
   fallbackCluster,
-  importsByNamespace,
+  listenerHosts,
   listenerOf,
   listenerPort,
   proxyEgressListeners,
@@ -100,12 +100,20 @@ const listener = (json: JsonObject) => fromJson(IstioEgressListenerSchema, json)
 describe("an egress listener", () => {
   it("imports hosts by namespace, its own by a dot; other texts are left out", () => {
     const hosts = ["./a.shop", "other/*", "*/b.example", "./c.shop", "nonsense", "a/b/c"];
-    const found = importsByNamespace(create(IstioEgressListenerSchema, { hosts }), "shop");
-    assert.deepEqual(Object.fromEntries(found), {
-      shop: ["a.shop", "c.shop"],
-      other: ["*"],
-      "*": ["b.example"],
-    });
+    const { importedFrom } = listenerHosts(create(IstioEgressListenerSchema, { hosts }), "shop");
+    assert.deepEqual(importedFrom("shop"), ["a.shop", "c.shop", "b.example"]);
+    assert.deepEqual(importedFrom("other"), ["*", "b.example"]);
+    assert.deepEqual(importedFrom("third"), ["b.example"]);
+  });
+
+  it("excludes hosts after a tilde, of any namespace where none is named", () => {
+    const hosts = ["*/*", "~./a.shop", "~other/*.b.example", "~/c.example"];
+    const { isExcluded, importedFrom } = listenerHosts(create(IstioEgressListenerSchema, { hosts }), "shop");
+    assert.deepEqual(importedFrom("shop"), ["*"]);
+    const found = ["shop/a.shop", "other/a.shop", "other/x.b.example", "shop/x.b.example", "third/c.example"].filter(
+      (text) => isExcluded(text.slice(0, text.indexOf("/")), text.slice(text.indexOf("/") + 1)),
+    );
+    assert.deepEqual(found, ["shop/a.shop", "other/x.b.example", "third/c.example"]);
   });
 
   const ports: readonly (readonly [string, JsonObject, number | undefined])[] = [

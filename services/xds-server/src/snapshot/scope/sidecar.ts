@@ -1,5 +1,5 @@
 /** Selects the Sidecar resource that applies to a proxy, and reads its settings, independent of the existing services. */
-import { type Config, clusterName, parseProtocol, type TextOf, textCodec } from "@flotilla/model";
+import { type Config, clusterName, hostCovers, parseProtocol, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { MeshConfig_OutboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
@@ -91,19 +91,36 @@ export function listenerOf(
   return { namespace, isOfRouter: type === "router", spec: egressSpecs(view, scope)[Number(index)] };
 }
 
-/** The hosts a listener imports, by the namespace they are imported from (`*`: any). */
-export function importsByNamespace(
-  spec: IstioEgressListener,
-  namespace: string,
-): ReadonlyMap<string, readonly string[]> {
-  const imports = new Map<string, string[]>();
+/** The hosts that a listener imports and those that it excludes again (`~ns/host`), by the namespace they are of (`*`: any). */
+export interface ListenerHosts {
+  /** Of a namespace and of any. */
+  readonly importedFrom: (namespace: string) => readonly string[];
+  readonly isExcluded: (namespace: string, host: string) => boolean;
+}
+
+export function listenerHosts(spec: IstioEgressListener, own: string): ListenerHosts {
+  const [imported, excluded] = [new Map<string, string[]>(), new Map<string, string[]>()];
   for (const entry of spec.hosts) {
-    const [home = "", host, rest] = entry.split("/");
+    const [scope = "", host, rest] = entry.split("/");
     if (host === undefined || rest !== undefined) continue;
-    const from = home === "." ? namespace : home;
-    imports.set(from, [...(imports.get(from) ?? []), host]);
+    const isExclusion = excludes(entry);
+    const home = isExclusion ? scope.slice(1) || "*" : scope;
+    const hosts = isExclusion ? excluded : imported;
+    const from = home === "." ? own : home;
+    hosts.set(from, [...(hosts.get(from) ?? []), host]);
   }
-  return imports;
+  const of = (hosts: ReadonlyMap<string, readonly string[]>, namespace: string) =>
+    [namespace, "*"].flatMap((home) => hosts.get(home) ?? []);
+  return {
+    importedFrom: (namespace) => of(imported, namespace),
+    isExcluded: (namespace, host) =>
+      excluded.size > 0 && of(excluded, namespace).some((other) => hostCovers(other, host)),
+  };
+}
+
+/** True for an entry of a listener's hosts that takes out what others import. */
+export function excludes(entry: string): boolean {
+  return entry.startsWith("~");
 }
 
 /** The port a listener narrows its services to. A forward proxy takes all ports. */

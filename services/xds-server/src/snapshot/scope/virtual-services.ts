@@ -20,7 +20,7 @@ import { ingressRoutes } from "./ingresses.ts";
 import { listenerGateways } from "./kubernetes-gateways.ts";
 import { type RoutePart, routeParts, routePlans } from "./route-plans.ts";
 import { completeNames, reachOf } from "./services.ts";
-import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
+import { type ListenerName, listenerHosts, listenerOf } from "./sidecar.ts";
 import { unknownDestinations, type VirtualServiceName, virtualService, virtualServiceName } from "./virtual-service.ts";
 
 export { meshGateway };
@@ -229,14 +229,13 @@ export function gatewayVirtualServices(view: View, gateway: GatewayName): readon
 export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>("listener-heads", (view, listener) => {
   const { namespace, spec } = listenerOf(view, listener);
   if (spec === undefined) return [];
-  const imports = importsByNamespace(spec, namespace);
-  return view
-    .read(virtualServicesFor, gatewayAudience.write({ namespace, gateway: meshGateway }))
-    .filter((head) =>
-      [head.namespace, "*"].some((home) =>
-        imports.get(home)?.some((host) => head.hosts.some((other) => isImported(head, host, other))),
-      ),
+  const hosts = listenerHosts(spec, namespace);
+  return view.read(virtualServicesFor, gatewayAudience.write({ namespace, gateway: meshGateway })).filter((head) => {
+    const imported = hosts.importedFrom(head.namespace);
+    return head.hosts.some(
+      (host) => imported.some((one) => isImported(head, one, host)) && !hosts.isExcluded(head.namespace, host),
     );
+  });
 });
 
 /** Hosts of routes are imported as services are. */
@@ -286,14 +285,4 @@ function destinations(spec: VirtualService): readonly RoutedHost[] {
       destination === undefined ? [] : [{ host: destination.host, port: destination.port?.number, namespaces }],
     );
   });
-}
-
-/** The most specific of the hosts that covers a name; exact hosts before wildcards. */
-export function mostSpecificHost(hosts: Iterable<string>, hostname: string): string | undefined {
-  let best: string | undefined;
-  for (const host of hosts) {
-    if (host === hostname) return host;
-    if (hostCovers(host, hostname) && (best === undefined || host.length > best.length)) best = host;
-  }
-  return best;
 }

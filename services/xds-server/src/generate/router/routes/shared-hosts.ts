@@ -4,7 +4,7 @@
  */
 import { hostCovers, isWildcard, type TextOf, textCodec } from "@flotilla/model";
 import { headsExtent, virtualServicesOf } from "../../../snapshot/scope/gateway-heads.ts";
-import { type GatewayName, plainHost, serverHost } from "../../../snapshot/scope/gateway-merge.ts";
+import { type GatewayName, serverHost } from "../../../snapshot/scope/gateway-merge.ts";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { type HostPart, hostParts, partOfHost } from "../../../snapshot/scope/route-plans.ts";
 import { gatewayVirtualServices, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
@@ -83,7 +83,8 @@ export function sharedHosts(view: View, text: RoutesPart): ReadonlyMap<string, S
         host.isAlone ||= head.hosts.length === 1 && !head.hosts.some(isWildcard);
       }
     }
-    if (redirects) for (const host of serverHosts.map(plainHost).filter(isOfPart)) hostNamed(host);
+    // As in istiod, a host that is limited to a namespace stands there with it, which no caller can ask for.
+    if (redirects) for (const host of serverHosts.filter(isOfPart)) hostNamed(host);
   }
   return hosts;
 }

@@ -42,3 +42,38 @@ test("TCP routes count for the gateway that a match names", () => {
   assert.deepEqual(clusterFor("mesh"), ["outbound|5432||db.shop.svc.cluster.local"]);
   assert.deepEqual(clusterFor("shop/public"), ["outbound|6000||other.shop.svc.cluster.local"]);
 });
+
+/** `server names > address ranges` of the chains of `db` on its port. */
+function matches(protocol: string, rule: Readonly<Record<string, unknown>>): readonly string[] {
+  const db = aService("db", "shop", { ports: [aPort("p", 5432, protocol)] });
+  const config = aConfig("VirtualService", "shop", "v", { hosts: ["db"], ...rule });
+  const core = aMesh(db, config);
+  const chains = query(`matches of ${JSON.stringify(rule)}`, (view) => {
+    const found = view.read(virtualService, virtualServiceName.write({ namespace: "shop", name: "v" }));
+    const port = aPort("p", 5432, protocol);
+    const place = { service: db, port, listenPort: port, cidr: undefined, needsServerName: false, gateway: "mesh" };
+    return tcpChains(view, { ...place, virtualServices: found === undefined ? [] : [found] }).map(
+      ({ serverNames, prefixes }) => `${serverNames.join()} > ${prefixes.join()}`,
+    );
+  });
+  return core.read(chains, core.subjectOf(aSidecar("shop"))) ?? [];
+}
+
+const route = [{ destination: { host: "db" } }];
+
+test("the ranges of a TCP route's matches share a chain, in order, and are dropped where a match has none", () => {
+  const ranged = { match: [{ destinationSubnets: ["10.2.0.0/16"] }, { destinationSubnets: ["10.1.0.0/16"] }], route };
+  const again = { match: [{ destinationSubnets: ["10.1.0.0/16", "10.2.0.0/16"] }], route };
+  assert.deepEqual(matches("TCP", { tcp: [ranged, again] }), [" > 10.1.0.0/16,10.2.0.0/16", " > "]);
+  assert.deepEqual(matches("TCP", { tcp: [{ match: [...ranged.match, { port: 5432 }], route }] }), [" > "]);
+});
+
+test("the ranges of a TLS match hold for those after it that have none", () => {
+  const match = [
+    { sniHosts: ["a.example"] },
+    { sniHosts: ["b.example"], destinationSubnets: ["10.1.0.0/16"] },
+    { sniHosts: ["c.example"] },
+  ];
+  const want = ["a.example > ", "b.example > 10.1.0.0/16", "c.example > 10.1.0.0/16"];
+  assert.deepEqual(matches("TLS", { tls: [{ match, route }] }), want);
+});

@@ -1,5 +1,14 @@
 /** Filter chains of TCP and TLS services: by VirtualService routes, else straight to the service. */
-import { type Config, clusterName, isTls, parseCidr, type Service, type ServicePort } from "@flotilla/model";
+import {
+  type Config,
+  clusterName,
+  compareText,
+  hostsOverlap,
+  isTls,
+  parseCidr,
+  type Service,
+  type ServicePort,
+} from "@flotilla/model";
 import type {
   L4MatchAttributes,
   RouteDestination,
@@ -7,7 +16,6 @@ import type {
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { aliasesOf } from "../../../snapshot/scope/services.ts";
-import { mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { serviceDomains } from "../../envoy/routes/route-configuration.ts";
 import { resolvedFamilies } from "../../select/dns.ts";
@@ -77,38 +85,43 @@ function cidrs({ cidr }: TcpTarget): readonly string[] {
   return cidr === undefined ? [] : [cidr];
 }
 
-/** Every VirtualService that has a host for the service, in order of precedence. */
+/** Every VirtualService with a host that the service's covers or is covered by, in order of precedence. */
 function virtualServicesFor({ service, virtualServices }: TcpTarget): readonly Config<VirtualService>[] {
-  return virtualServices.filter(({ spec }) => mostSpecificHost(spec.hosts, service.hostname) !== undefined);
+  return virtualServices.filter(({ spec }) => spec.hosts.some((host) => hostsOverlap(host, service.hostname)));
 }
 
+/** As in istiod, ranges that a match names hold for the matches after it that name none. */
 function tlsRouteChains(view: View, target: TcpTarget): readonly TcpChain[] {
   const seen = new Set<string>();
-  return virtualServicesFor(target).flatMap((config) =>
-    config.spec.tls.flatMap((route) =>
-      route.match
-        .filter((match) => applies(view, target, match))
-        .filter(({ sniHosts, destinationSubnets }) => isNew(seen, `${sniHosts.join()}|${destinationSubnets.join()}`))
-        .map((match) => chain(view, target, config, route.route, match.sniHosts, ranges(target, match))),
-    ),
-  );
+  const chains: TcpChain[] = [];
+  let ranges = cidrs(target);
+  for (const config of virtualServicesFor(target)) {
+    for (const route of config.spec.tls) {
+      for (const match of route.match.filter((one) => applies(view, target, one))) {
+        const { sniHosts, destinationSubnets } = match;
+        if (destinationSubnets.length > 0) ranges = destinationSubnets;
+        if (!isNew(seen, `${sniHosts.join()}|${destinationSubnets.join()}`)) continue;
+        chains.push(chain(view, target, config, route.route, sniHosts, ranges));
+      }
+    }
+  }
+  return chains;
 }
 
-/** Routes count up to the first that takes everything. */
+/** Routes count up to the first that takes everything. The ranges of a route's matches share a chain; the same ranges again are left out. */
 function tcpRouteChains(view: View, target: TcpTarget): readonly TcpChain[] {
   const chains: TcpChain[] = [];
   const seen = new Set<string>();
   for (const config of virtualServicesFor(target)) {
     for (const route of config.spec.tcp) {
-      const everything = () => chain(view, target, config, route.route, [], cidrs(target));
-      if (route.match.length === 0) return [...chains, everything()];
-      for (const match of route.match.filter((one) => applies(view, target, one))) {
-        if (match.destinationSubnets.length === 0) return [...chains, everything()];
-        if (!isNew(seen, match.destinationSubnets.join())) continue;
-        // As in istiod, such a chain does not name its origin.
-        const { origin: _, ...anonymous } = chain(view, target, config, route.route, [], match.destinationSubnets);
-        chains.push(anonymous);
-      }
+      const matches = route.match.filter((one) => applies(view, target, one));
+      if (route.match.length === 0 || matches.some(({ destinationSubnets }) => destinationSubnets.length === 0))
+        return [...chains, chain(view, target, config, route.route, [], cidrs(target))];
+      const ranges = [...new Set(matches.flatMap(({ destinationSubnets }) => destinationSubnets))].sort(compareText);
+      if (ranges.length === 0 || !isNew(seen, ranges.join())) continue;
+      // As in istiod, such a chain does not name its origin.
+      const { origin: _, ...anonymous } = chain(view, target, config, route.route, [], ranges);
+      chains.push(anonymous);
     }
   }
   return chains;
@@ -129,13 +142,6 @@ function applies(
   if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
   if (match.gateways.length > 0 && !match.gateways.includes(gateway)) return false;
   return view.proxy.matches(match.sourceLabels);
-}
-
-function ranges(
-  target: TcpTarget,
-  { destinationSubnets }: { readonly destinationSubnets: readonly string[] },
-): readonly string[] {
-  return destinationSubnets.length > 0 ? destinationSubnets : cidrs(target);
 }
 
 function chain(

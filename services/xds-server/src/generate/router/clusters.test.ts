@@ -52,6 +52,17 @@ test("callers of a router were going to the router: services without load balanc
   assert.equal(typeAt(aRouter("shop")), "EDS");
 });
 
+test("a rule that sends calls of a router on to where they went changes no port there", () => {
+  const entry = aService("web", "shop", { resolution: "passthrough", passthroughTargetPorts: { 80: 8080 } });
+  const core = aMesh(entry, aRule({ trafficPolicy: { loadBalancer: { simple: "PASSTHROUGH" } } }));
+  const at = (proxy: Proxy) => {
+    const { type, originalDstLbConfig } = resourceOf(core, proxy, typeUrl.cluster, webCluster) ?? {};
+    return { type, originalDstLbConfig };
+  };
+  assert.deepEqual(at(aSidecar("shop")), { type: "ORIGINAL_DST", originalDstLbConfig: { upstreamPortOverride: 8080 } });
+  assert.deepEqual(at(aRouter("shop")), { type: "ORIGINAL_DST", originalDstLbConfig: undefined });
+});
+
 test("the protocol of a port without one is left to the routes of a router, and found out by a sidecar", () => {
   const core = aMesh(aService("web", "shop", { ports: [aPort("data", 80, "")] }));
   const optionsAt = (proxy: Proxy) =>

@@ -19,7 +19,7 @@ export function followsOriginalDestination(view: View, target: ClusterTarget): b
 }
 
 /** Of an east-west gateway what it leads connections to outside of tunnels. */
-function isCalledByGateway(view: View, { layer }: ClusterTarget): boolean {
+export function isCalledByGateway(view: View, { layer }: ClusterTarget): boolean {
   return view.proxy.type === "router" || (layer === undefined && isEastWestGateway(view));
 }
 

@@ -160,16 +160,21 @@ function statedTlsMode({ rule, port, subset }: ClusterTarget): TlsMode | undefin
 
 /** Failover needs a reason to leave an endpoint; shares do not. The proxy is asked only where there is something to do. */
 function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
-  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const { setting, isForced, zones } = localityChoice(policy, service, view.mesh);
   const isUsed = isForced || policy?.outlierDetection !== undefined || (setting?.distribute.length ?? 0) > 0;
-  if (setting === undefined || !isUsed) return noLocality;
+  if (setting === undefined || !isUsed || (zones !== undefined && view.proxy.type === "waypoint")) return noLocality;
   const { region, zone, subzone } = view.proxy.locality;
   const own = setting.failoverPriority
     .filter((text) => !text.includes("="))
     .map((name) => [name, ownLabel(view, name)] as const);
   return {
     setting,
-    failsOverByDistance: isForced || setting.failover.length > 0,
+    failsOverBy:
+      zones !== undefined
+        ? ("region" as const)
+        : setting.failover.length > 0
+          ? ("distance" as const)
+          : ("labels" as const),
     locality: [region, zone, subzone].join("/"),
     ownLabels: JSON.stringify(Object.fromEntries(own)),
   };

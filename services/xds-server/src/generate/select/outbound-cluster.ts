@@ -18,7 +18,7 @@ import { endsTunnelsItself } from "../envoy/endpoints/reached-endpoint.ts";
 import { statName } from "../envoy/stat-name.ts";
 import { automaticTlsMode, type ClusterTarget, clientFiles, isByDns, upstreamIdentities } from "./cluster-target.ts";
 import { clusterTraits } from "./cluster-traits.ts";
-import { followsOriginalDestination } from "./discovery-type.ts";
+import { followsOriginalDestination, isCalledByGateway } from "./discovery-type.ts";
 import { resolvedFamilies } from "./dns.ts";
 import { endpointInputs } from "./load-assignments.ts";
 import { localityChoice } from "./locality-setting.ts";
@@ -55,6 +55,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     dnsRefreshRate: byDns ? mesh.dnsRefreshRate : undefined,
     ipMode: byDns || isDynamic ? resolvedFamilies(view) : "ipv4",
     isOriginalDestination,
+    upstreamPort: isCalledByGateway(view, target) ? undefined : service.passthroughTargetPorts?.[port.number],
     keepsResolution: byDns && isOriginalDestination && subset === "",
     isDynamic,
     autoMtlsMatches: layer === "" ? automaticTlsMode(view, target, isOriginalDestination) : "none",
@@ -113,9 +114,13 @@ function selectsWorkloads(rule: ClusterTarget["rule"]): boolean {
 
 /** Localities are weighed where traffic may leave its own by some rule, wherever the proxy is. */
 function localityInputs(view: View, { service }: ClusterTarget, policy: TrafficPolicy | undefined) {
-  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const isDistributed = service.trafficDistribution !== undefined;
+  const { setting, isForced, zones } = localityChoice(policy, service, view.mesh);
+  // Waypoints are in no cluster of their own that Envoy could compare zones with.
+  if (zones !== undefined)
+    return { hasLocality: false, zones: view.proxy.type === "waypoint" ? undefined : zones, isDistributed };
   const failsOver = isForced || policy?.outlierDetection !== undefined;
   const { distribute = [], failover = [], failoverPriority = [] } = setting ?? {};
   const hasLocality = distribute.length > 0 || (failsOver && failover.length + failoverPriority.length > 0);
-  return { hasLocality, isDistributed: service.trafficDistribution !== undefined };
+  return { hasLocality, zones, isDistributed };
 }

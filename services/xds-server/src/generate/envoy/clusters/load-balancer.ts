@@ -12,6 +12,7 @@ import {
   type LoadBalancerSettings,
   type LoadBalancerSettings_ConsistentHashLB,
   LoadBalancerSettings_SimpleLB as SimpleLb,
+  type ZoneAwareLoadBalancerSetting,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 
 type LbFields = Pick<MessageInitShape<typeof ClusterSchema>, "lbPolicy" | "lbConfig">;
@@ -86,12 +87,15 @@ export interface CommonLbInputs {
   /** Sticky sessions: requests stay with their endpoint while it drains. */
   readonly keepsSessions: boolean;
   readonly weightsLocalities: boolean;
+  /** Excludes the weights of localities. */
+  readonly zones: ZoneAwareLoadBalancerSetting | undefined;
 }
 
 export function commonLbConfig({
   minHealthPercent,
   keepsSessions,
   weightsLocalities,
+  zones,
 }: CommonLbInputs): MessageInitShape<typeof Cluster_CommonLbConfigSchema> {
   const { HEALTHY, DRAINING, UNKNOWN, DEGRADED } = HealthStatus;
   return {
@@ -100,6 +104,15 @@ export function commonLbConfig({
     ...(weightsLocalities && {
       localityConfigSpecifier: { case: "localityWeightedLbConfig" as const, value: {} },
     }),
+    ...(zones && { localityConfigSpecifier: { case: "zoneAwareLbConfig" as const, value: zoneAware(zones) } }),
+  };
+}
+
+/** Envoy's own default is to divide among zones, so that a setting that is disabled is sent too. */
+function zoneAware({ enabled, minClusterSize }: ZoneAwareLoadBalancerSetting) {
+  return {
+    ...(enabled === false && { routingEnabled: { value: 0 } }),
+    ...(minClusterSize !== undefined && { minClusterSize: BigInt(minClusterSize) }),
   };
 }
 

@@ -50,6 +50,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
         minHealthPercent:
           traits.neverPanics || inputs.isDistributed ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
         keepsSessions: inputs.keepsSessions && subset === "",
+        zones: inputs.zones,
         weightsLocalities:
           inputs.hasLocality ||
           (traits.weighsLocalities && !isOriginalDestination && canWeighLocalities(policy?.loadBalancer)),
@@ -142,8 +143,7 @@ function discovery(inputs: OutboundClusterInputs) {
 }
 
 /** The address that the caller chose, at another port of it. */
-function originalDestination({ service, port, isOriginalDestination }: OutboundClusterInputs) {
-  const upstreamPortOverride = service.passthroughTargetPorts?.[port.number];
+function originalDestination({ upstreamPort: upstreamPortOverride, isOriginalDestination }: OutboundClusterInputs) {
   if (!isOriginalDestination || upstreamPortOverride === undefined) return {};
   return { lbConfig: { case: "originalDstLbConfig" as const, value: { upstreamPortOverride } } };
 }

@@ -5,6 +5,7 @@ import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v
 import type {
   ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
   TrafficPolicy,
+  ZoneAwareLoadBalancerSetting,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
 import type { CompliancePolicy } from "../tls/compliance.ts";
@@ -38,6 +39,8 @@ export interface OutboundClusterInputs {
   readonly isOriginalDestination: boolean;
   /** A service found by DNS, whose rule selects the connection's original destination: it keeps how names are resolved. */
   readonly keepsResolution: boolean;
+  /** The port that is called at the original destination; undefined: the one that the caller chose. */
+  readonly upstreamPort: number | undefined;
   /** Hosts below a wildcard, resolved as requests for them come. */
   readonly isDynamic: boolean;
   readonly autoMtlsMatches: "none" | "every-endpoint" | "by-endpoint";
@@ -54,6 +57,8 @@ export interface OutboundClusterInputs {
   /** An endpoint picker names the endpoint of each request. */
   readonly followsPicker: boolean;
   readonly hasLocality: boolean;
+  /** Envoy divides requests among zones by itself, or must not. */
+  readonly zones: ZoneAwareLoadBalancerSetting | undefined;
   /** The service has a traffic distribution: endpoints that are not ready are sent, and must not be called in a panic. */
   readonly isDistributed: boolean;
   /** For services found by DNS: their endpoints are part of the cluster. */

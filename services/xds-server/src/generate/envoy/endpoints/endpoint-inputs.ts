@@ -38,15 +38,15 @@ export interface EndpointInputs {
   readonly gateways: GatewaysByNetwork;
   /** The setting for priorities and shares of localities, if there is one. */
   readonly setting: LocalityLoadBalancerSetting | undefined;
-  /** Endpoints that are alike by `failoverPriority` are distinguished by distance. */
-  readonly failsOverByDistance: boolean;
+  /** The order of endpoints that are alike by `failoverPriority`: none, by distance, or by region only. */
+  readonly failsOverBy: "labels" | "distance" | "region";
   /** The proxy's: `region/zone/subzone`. */
   readonly locality: string;
   /** JSON of the proxy's values of the labels in `failoverPriority`. */
   readonly ownLabels: string;
 }
 
-export const noLocality = { setting: undefined, failsOverByDistance: false, locality: "", ownLabels: "{}" };
+export const noLocality = { setting: undefined, failsOverBy: "labels" as const, locality: "", ownLabels: "{}" };
 
 /** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
 export function unknownCluster(clusterName: string): EndpointInputs {

@@ -61,17 +61,16 @@ function reached(endpoints: readonly Endpoint[], inputs: EndpointInputs): readon
 
 function prioritized(
   groups: Group<ReachedEndpoint>[],
-  { setting, failsOverByDistance, locality, ownLabels }: EndpointInputs,
+  { setting, failsOverBy, locality, ownLabels }: EndpointInputs,
 ): Group<ReachedEndpoint>[] {
   if (setting === undefined) return groups;
   const own = parseLocality(locality);
   if (setting.distribute.length > 0) return distribute(groups, setting.distribute, own) ?? groups;
-  if (setting.failoverPriority.length > 0) {
-    const values = JSON.parse(ownLabels) as Labels;
-    const byLabels = failoverByLabels(groups, setting.failoverPriority, (name) => ownValue(values, name));
-    return failsOverByDistance ? failover(byLabels, setting.failover, own) : byLabels;
-  }
-  return failover(groups, setting.failover, own);
+  const byPlace = (some: Group<ReachedEndpoint>[]) => failover(some, setting.failover, own, failsOverBy === "region");
+  if (setting.failoverPriority.length === 0) return byPlace(groups);
+  const values = JSON.parse(ownLabels) as Labels;
+  const byLabels = failoverByLabels(groups, setting.failoverPriority, (name) => ownValue(values, name));
+  return failsOverBy === "labels" ? byLabels : byPlace(byLabels);
 }
 
 /** Endpoints that the caller must not call by the mesh's TLS are marked as those that cannot. */

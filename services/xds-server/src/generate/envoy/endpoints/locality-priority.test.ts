@@ -36,6 +36,14 @@ for (const { name, from, rules, want } of failovers) {
   });
 }
 
+test("failover without zones: the own region, the named one, everything else", () => {
+  const rules = [{ from: "eu", to: "ap" }] as unknown as Parameters<typeof failover>[1];
+  const priorities = (...args: readonly [typeof rules, string]) =>
+    failover(places, args[0], own(args[1]), true).map(({ priority }) => priority);
+  assert.deepEqual(priorities(rules, "eu/eu-1/r1"), [1, 0, 0, 0, 2]);
+  assert.deepEqual(priorities([], "eu/eu-1/r1"), [1, 0, 0, 0, 1]);
+});
+
 test("failoverPriority: as many labels from the first on as agree", () => {
   const groups = groupByLocality([
     member("eu/eu-1", 1, { version: "v1" }),

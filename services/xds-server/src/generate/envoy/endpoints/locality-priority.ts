@@ -54,18 +54,19 @@ function covers(pattern: string, { region, zone, subzone }: Locality): boolean {
 
 /**
  * By distance: the own subzone, zone, region, the region to fail over to, everything else. Priorities that groups have
- * already come first. Source: corpus of scenarios, services whose endpoints are in several networks.
+ * already come first. With `ignoresZones` the own region is one. Source: corpus of scenarios, services whose endpoints are in several networks.
  */
 export function failover<Endpoint extends Member>(
   groups: readonly Group<Endpoint>[],
   rules: LocalityLoadBalancerSetting["failover"],
   own: Locality,
+  ignoresZones = false,
 ): Group<Endpoint>[] {
   const rule = rules.find(({ from }) => from === own.region);
   return dense(
     groups.map((group) => {
       const there = parseLocality(group.locality);
-      const distance = distanceOf(own, there);
+      const distance = ignoresZones && own.region === there.region ? 0 : distanceOf(own, there);
       const isLast = distance === 3 && rule !== undefined && there.region !== rule.to;
       return { ...group, priority: group.priority * distances + (isLast ? 4 : distance) };
     }),

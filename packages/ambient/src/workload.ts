@@ -1,5 +1,12 @@
 /** A workload as a ztunnel is sent it: its own facts with the services that select it, its waypoint and its policies. */
-import { type Labels, ownValue, parseLocality, type Workload, type WorkloadMembership } from "@flotilla/model";
+import {
+  canonicalName,
+  canonicalRevision,
+  ownValue,
+  parseLocality,
+  type Workload,
+  type WorkloadMembership,
+} from "@flotilla/model";
 import type { GatewayFacts, ServiceFacts, ServicePortFacts, WorkloadFacts } from "./facts.ts";
 import type { InboundBinding } from "./waypoint.ts";
 
@@ -79,22 +86,4 @@ function podPort(
 /** A machine names the ports of services, and the targets that a service names; one that it lacks is no port of it. */
 function entryPort(own: Workload["ports"], { number, name, target, targetName }: ServicePortFacts): number | undefined {
   return targetName === undefined ? (ownValue(own, name) ?? target ?? number) : ownValue(own, targetName);
-}
-
-function canonicalName(labels: Labels, workloadName: string): string {
-  return (
-    ownValue(labels, "service.istio.io/canonical-name") ||
-    ownValue(labels, "app.kubernetes.io/name") ||
-    ownValue(labels, "app") ||
-    workloadName
-  );
-}
-
-function canonicalRevision(labels: Labels): string {
-  return (
-    ownValue(labels, "service.istio.io/canonical-revision") ||
-    ownValue(labels, "app.kubernetes.io/version") ||
-    ownValue(labels, "version") ||
-    "latest"
-  );
 }

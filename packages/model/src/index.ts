@@ -184,6 +184,12 @@ export type { ConfigSchema, ConfigStore, DeleteOptions, StoreBackend } from "./s
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
 export { created, expectVersion, updated, type WriteStamp, withStatus } from "./store/stored-config.ts";
 export {
+  canonicalName,
+  canonicalNameLabel,
+  canonicalRevision,
+  canonicalRevisionLabel,
+} from "./workload/canonical-service.ts";
+export {
   type Workload,
   type WorkloadKey,
   type WorkloadKind,

@@ -1,6 +1,10 @@
 /** A ServiceEntry as services of the mesh, one for each host. */
 import {
   type Config,
+  canonicalName,
+  canonicalNameLabel,
+  canonicalRevision,
+  canonicalRevisionLabel,
   isIpAddress,
   isWildcard,
   ownValue,
@@ -120,8 +124,8 @@ function statusAddresses(
 
 function canonicalLabels({ key, labels }: Config): Readonly<Record<string, string>> {
   return {
-    "service.istio.io/canonical-name": key.name,
-    "service.istio.io/canonical-revision": "latest",
     ...labels,
+    [canonicalNameLabel]: canonicalName(labels, key.name),
+    [canonicalRevisionLabel]: canonicalRevision(labels),
   };
 }

@@ -1,5 +1,14 @@
 /** Services of ServiceEntries and their endpoints, from the objects as they are now. */
-import { type Endpoint, type ObjectName, type Service, type ServiceKey, serviceKeyText } from "@flotilla/model";
+import {
+  canonicalNameLabel,
+  canonicalRevisionLabel,
+  type Endpoint,
+  type ObjectName,
+  ownValue,
+  type Service,
+  type ServiceKey,
+  serviceKeyText,
+} from "@flotilla/model";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import { convertServiceEntry } from "../convert/service-entry.ts";
 import { selectedByServiceEntry, serviceEntryEndpoints } from "../convert/service-entry-endpoints.ts";
@@ -84,11 +93,13 @@ export class ExternalSide {
         service.labelSelectors === undefined
           ? []
           : selectedWorkloads(this.#objects, service, context, { pods: this.#settings.serviceEntriesSelectPods });
-      return [
+      const endpoints = [
         // The cluster that ServiceEntries belong to reports what they name themselves.
         ...(this.#role === "own" ? serviceEntryEndpoints(entry, hostname, context) : []),
         ...selected.flatMap((workload) => selectedByServiceEntry(workload, ports)),
       ];
+      const isNamed = this.#settings.canonicalExternalServices && service.meshExternal;
+      return isNamed ? endpoints.map((endpoint) => inCanonicalService(endpoint, service)) : endpoints;
     });
   }
 
@@ -106,4 +117,10 @@ export class ExternalSide {
   #key({ namespace, hostname, name }: Service): ServiceKey {
     return { shard: this.shard, namespace, hostname, name };
   }
+}
+
+/** Telemetry counts all endpoints of a service outside of the mesh as that service, whatever their own labels are. */
+function inCanonicalService(endpoint: Endpoint, { namespace, labels }: Service): Endpoint {
+  const canonical = [canonicalNameLabel, canonicalRevisionLabel].map((label) => [label, ownValue(labels, label) ?? ""]);
+  return { ...endpoint, namespace, labels: { ...endpoint.labels, ...Object.fromEntries(canonical) } };
 }

@@ -5,6 +5,8 @@
 import type { Proxy } from "@flotilla/model";
 import { fromJson, type GenMessage, type JsonValue, type Message } from "@flotilla/proto";
 import {
+  type ProxyConfig_ConnectionSettings,
+  ProxyConfig_ConnectionSettingsSchema,
   type ProxyConfig_ProxyHeaders,
   ProxyConfig_ProxyHeadersSchema,
   type Topology,
@@ -18,6 +20,7 @@ interface OwnParts {
   readonly proxyHeaders: ProxyConfig_ProxyHeaders;
   readonly tracing: Tracing;
   readonly gatewayTopology: Topology;
+  readonly connectionSettings: ProxyConfig_ConnectionSettings;
 }
 
 type SchemasOf<Parts> = { readonly [Name in keyof Parts]: GenMessage<Parts[Name] & Message> };
@@ -26,6 +29,7 @@ const schemas: SchemasOf<OwnParts> = {
   proxyHeaders: ProxyConfig_ProxyHeadersSchema,
   tracing: TracingSchema,
   gatewayTopology: TopologySchema,
+  connectionSettings: ProxyConfig_ConnectionSettingsSchema,
 };
 const names = Object.keys(schemas) as readonly (keyof OwnParts)[];
 

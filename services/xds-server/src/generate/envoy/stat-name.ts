@@ -17,9 +17,10 @@ export interface StatNameParts {
 export function statName(pattern: string, otherwise: string, parts: StatNameParts): string {
   if (pattern === "") return otherwise;
   const { hostname, service, subset = "", port, targetPort = 0 } = parts;
+  const ofKubernetes = service?.registry === "Kubernetes" ? service : undefined;
   const values: Readonly<Record<string, string | undefined>> = {
-    SERVICE: service?.registry === "Kubernetes" ? `${service.name}.${service.namespace}` : hostname,
-    SERVICE_NAME: service?.name ?? "",
+    SERVICE: ofKubernetes === undefined ? hostname : `${ofKubernetes.name}.${ofKubernetes.namespace}`,
+    SERVICE_NAME: ofKubernetes?.name ?? hostname,
     SERVICE_FQDN: hostname,
     SERVICE_PORT: port === undefined ? "" : `${port.number}`,
     SERVICE_PORT_NAME: port?.name ?? "",

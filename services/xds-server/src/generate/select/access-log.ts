@@ -1,4 +1,4 @@
-/** Access logs of a proxy: as Telemetry states, else the mesh's own file. */
+/** Access logs of a proxy: as Telemetry states, else the mesh's own file and the service of the bootstrap. */
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type AccessLog,
@@ -11,17 +11,23 @@ import { effectiveAccessLogging, type LogProvider, type TelemetryScope } from ".
 import { query, type View } from "../../snapshot/view.ts";
 import { fileLog, type Log } from "../envoy/filters/file-log.ts";
 import type { AccessLogs } from "../envoy/listeners/listener-traits.ts";
-import { providerLog } from "./log-provider.ts";
+import { bootstrapServiceLogs, providerLog } from "./log-provider.ts";
 
 export const accessLogs = query<AccessLogs, TelemetryScope>("access-logs", (view, scope) => {
   const stated = view.read(effectiveAccessLogging, scope);
   const logs = effectiveLogs(view, stated);
   const logsOf = (condition: Filter) =>
     logs.map(({ log, filter }) => accessLog(log, filter === "" ? condition : both(condition, expression(filter))));
-  const connection = logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter)));
+  const all = logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter)));
+  const toService = (kind: keyof typeof bootstrapServiceLogs, condition?: Filter) =>
+    stated === undefined && view.mesh.enableEnvoyAccessLogService
+      ? [accessLog(bootstrapServiceLogs[kind], condition)]
+      : [];
+  const connection = [...all, ...toService("connection")];
   return {
+    request: [...all, ...toService("request")],
     connection,
-    listener: view.mesh.disableEnvoyListenerLog ? [] : logsOf(noRoute),
+    listener: view.mesh.disableEnvoyListenerLog ? [] : [...logsOf(noRoute), ...toService("listener", noRoute)],
     tunnelStart: logsOf(noConnection),
     tunnelPassed: stated === undefined ? connection : logsOf(noConnection),
     tunnelEnd: logsOf(isError),

@@ -15,8 +15,8 @@ import {
 } from "../envoy/filters/authz/filters.ts";
 import type { CallersBy } from "../envoy/filters/authz/rule.ts";
 import type { PolicyFilters } from "../envoy/filters/extension-filters.ts";
+import { authorizer } from "./authorizer.ts";
 import { jwtFilters } from "./jwt.ts";
-import { authorizer } from "./outside-service.ts";
 
 export interface AuthorizationFilters {
   readonly http: PolicyFilters<HttpFilter>;
@@ -67,6 +67,6 @@ function askedOf(view: View, policies: readonly Config<AuthorizationPolicy>[]): 
   );
 }
 
-export const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
+const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
   ...new Set([mesh.trustDomain, ...mesh.trustDomainAliases]),
 ]);

@@ -22,6 +22,7 @@ export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
     weighsLocalities: view.feature("localityWeightedLb"),
     hashesRedis: view.feature("redisFilter"),
     neverPanics: view.feature("sendUnhealthyEndpoints"),
+    keepsPanics: !view.feature("sendUnhealthyEndpoints") && !view.feature("autoSendUnhealthyEndpoints"),
     udpMaxQueries: view.feature("dnsUdpMaxQueries"),
     dnsJitterNanos: BigInt(Math.round(view.feature("dnsJitterMs") * 1_000_000)),
     preservesCase: view.read(proxyHeaders)?.preserveHttp1HeaderCase === true,

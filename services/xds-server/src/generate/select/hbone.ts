@@ -19,19 +19,18 @@ import {
   type TunnelInputs,
 } from "../envoy/hbone/hbone-clusters.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
-import { trustDomains } from "./authorization.ts";
+import { peerTrustDomains } from "./mesh-tls.ts";
 
 /** Identities of the mesh; waypoints name their own namespace besides, as istiod has it. */
 const tunnelPeers = query<readonly string[]>("tunnel-peers", (view) => {
-  const domains = view.read(trustDomains);
-  const mesh = domains.map((domain) => `spiffe://${domain}/`);
-  if (view.proxy.type !== "waypoint") return mesh;
-  const { namespace } = view.proxy;
-  return [...mesh, ...domains.map((domain) => `spiffe://${domain}/ns/${namespace}/sa/`)];
+  const peers = view.read(meshPeers);
+  const isChecked = !view.feature("skipValidateTrustDomain");
+  if (view.proxy.type !== "waypoint" || !isChecked) return peers;
+  return [...peers, `spiffe://${view.mesh.trustDomain}/ns/${view.proxy.namespace}/sa/`];
 });
 
 export const meshPeers = query<readonly string[]>("mesh-peers", (view) =>
-  view.read(trustDomains).map((domain) => `spiffe://${domain}/`),
+  view.read(peerTrustDomains).map((domain) => `spiffe://${domain}/`),
 );
 
 function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
@@ -39,6 +38,7 @@ function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
     connectTimeout: view.mesh.connectTimeout,
     peers,
     compliance: view.feature("compliancePolicy"),
+    idleTimeout: view.mesh.hboneIdleTimeout,
     streamWindow: view.feature("hboneStreamWindow"),
     connectionWindow: view.feature("hboneConnectionWindow"),
     tracksRemaining: !view.feature("disableTrackRemaining"),

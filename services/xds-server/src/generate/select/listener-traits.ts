@@ -15,6 +15,7 @@ import { istioExtensions } from "../envoy/istio-extensions.ts";
 import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "./access-log.ts";
 import { exchangedLabels } from "./cluster-traits.ts";
+import { connectionSettings } from "./connection-settings.ts";
 import { unknownHostsDnsCache } from "./dns.ts";
 import { extensionFilters } from "./extensions.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
@@ -40,6 +41,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     normalizePath: normalization !== Normalization.NONE,
     mergeSlashes: decodes || normalization === Normalization.MERGE_SLASHES,
     unescapeSlashes: decodes,
+    connection: view.read(connectionSettings),
     idleTimeout: proxy.metadataText("IDLE_TIMEOUT"),
     exactBalance: view.read(exactBalance),
     transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
@@ -47,6 +49,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     headers: view.read(proxyHeaders),
     protocolFilters: view.read(protocolFilters),
     tracing: view.read(tracings),
+    inboundRetries: mesh.defaultInboundHttpRetryPolicy,
     samplesByRequestId: view.read(requestIds),
     stats: view.read(statsOfBothSides),
     accessLogs: view.read(logsOfBothSides),
@@ -152,6 +155,8 @@ export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("t
     customTags: customTags ?? own?.customTags,
     sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
     samplesByRequestId: collector === undefined || effective.samplesByRequestId,
+    // Older Envoys do not have the field.
+    keepsContext: !(effective.endsContext && view.proxy.isAtLeast(1, 30)),
     spawnsUpstreamSpan: collector !== undefined && (collector.spawnsUpstreamSpan || view.proxy.type === "router"),
     tagsPeers: view.proxy.type === "waypoint",
     canonicalService: canonicalService(view),

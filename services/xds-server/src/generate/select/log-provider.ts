@@ -21,6 +21,7 @@ import {
   fileLog,
   jsonLog,
   type Log,
+  plainLog,
   textLog,
 } from "../envoy/filters/file-log.ts";
 import type { OutsideService } from "../envoy/filters/outside-service.ts";
@@ -52,7 +53,8 @@ function fileOf({ mesh }: View, { path, logFormat, omitEmptyValues }: FileProvid
   if (format?.case === "text") return textLog(path, format.value, omitEmptyValues);
   if (format?.case === "labels")
     return jsonLog(path, Object.keys(format.value).length > 0 ? format.value : defaultJsonFormat, omitEmptyValues);
-  return isBuiltIn ? fileLog(mesh, path, omitEmptyValues) : textLog(path, "", omitEmptyValues);
+  if (isBuiltIn) return fileLog(mesh, path, omitEmptyValues);
+  return logFormat === undefined ? textLog(path, "", omitEmptyValues) : plainLog(path);
 }
 
 function withService<Provider extends { readonly service: string; readonly port: number }>(
@@ -67,6 +69,7 @@ function withService<Provider extends { readonly service: string; readonly port:
 /** Filter state that filters set for the workloads on both ends. */
 const peers = ["upstream_peer", "downstream_peer"];
 const wasmPeers = ["wasm.upstream_peer", "wasm.upstream_peer_id", "wasm.downstream_peer", "wasm.downstream_peer_id"];
+const allPeers = [...peers, ...wasmPeers];
 
 function httpLog(provider: HttpProvider, service: OutsideService): Log {
   const { additionalRequestHeadersToLog, additionalResponseHeadersToLog, additionalResponseTrailersToLog } = provider;
@@ -84,11 +87,28 @@ function tcpLog({ logName, filterStateObjectsToLog }: TcpProvider, service: Outs
   });
 }
 
+/** `enableEnvoyAccessLogService` of MeshConfig: the service is a cluster of the proxies' bootstrap. */
+export const bootstrapServiceLogs: Readonly<Record<"request" | "connection" | "listener", Log>> = {
+  request: log("envoy.access_loggers.http_grpc", HttpGrpcAccessLogConfigSchema, {
+    commonConfig: ofBootstrap("http_envoy_accesslog"),
+  }),
+  connection: log("envoy.tcp_grpc_access_log", TcpGrpcAccessLogConfigSchema, {
+    commonConfig: ofBootstrap("tcp_envoy_accesslog"),
+  }),
+  listener: log("envoy.tcp_grpc_access_log", TcpGrpcAccessLogConfigSchema, {
+    commonConfig: ofBootstrap("listener_envoy_accesslog"),
+  }),
+};
+
+function ofBootstrap(logName: string) {
+  return common({ hostname: "", cluster: "envoy_accesslog_service" }, logName, allPeers);
+}
+
 function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service: OutsideService): Log {
   // A label that is no text is sent empty, as by istiod.
   const labels = Object.entries(logFormat?.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return log("envoy.access_loggers.open_telemetry", OpenTelemetryAccessLogConfigSchema, {
-    commonConfig: common(service, logName || "otel_envoy_accesslog", [...peers, ...wasmPeers]),
+    commonConfig: common(service, logName || "otel_envoy_accesslog", allPeers),
     disableBuiltinLabels: true,
     body: { value: { case: "stringValue", value: logFormat?.text || defaultTextFormat } },
     ...(labels.length > 0 && {

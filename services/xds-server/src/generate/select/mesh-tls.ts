@@ -21,6 +21,14 @@ export const meshTls = query<TlsParameters>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
+/** The trust domains that peers must belong to; any will do where that is not checked. */
+export const peerTrustDomains = query<readonly string[]>("peer-trust-domains", (view) => {
+  if (view.feature("skipValidateTrustDomain")) return [];
+  const { trustDomain, trustDomainAliases, caCertificates } = view.mesh;
+  const ofRoots = caCertificates.flatMap(({ trustDomains }) => trustDomains);
+  return [...new Set([trustDomain, ...trustDomainAliases, ...ofRoots])].filter((domain) => domain !== "");
+});
+
 /** Files that the proxy was started with instead of the agent's certificates. */
 export const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
   certificate: proxy.metadataText("TLS_SERVER_CERT_CHAIN"),

@@ -34,6 +34,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
   const byDns = isByDns(service);
   const isDynamic = service.resolution === "dynamic-dns";
   const isOriginalDestination = followsOriginalDestination(view, target);
+  const autoMtlsMatches = layer === "" ? automaticTlsMode(view, target, isOriginalDestination) : "none";
   return {
     kind: "outbound",
     name,
@@ -58,8 +59,8 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     upstreamPort: isCalledByGateway(view, target) ? undefined : service.passthroughTargetPorts?.[port.number],
     keepsResolution: byDns && isOriginalDestination && subset === "",
     isDynamic,
-    autoMtlsMatches: layer === "" ? automaticTlsMode(view, target, isOriginalDestination) : "none",
-    hbone: hboneUse(view, target, isOriginalDestination && policy?.tls !== undefined),
+    autoMtlsMatches,
+    hbone: hboneUse(view, target, isOriginalDestination && (policy?.tls !== undefined || autoMtlsMatches !== "none")),
     layer,
     isAmbient: layer === "" && isAmbient(view, service, port.name),
     traits,
@@ -73,7 +74,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
   };
 }
 
-/** @param isStated a rule decides on the transport of endpoints that callers choose themselves: as in istiod, none of them is called by HBONE */
+/** @param isStated the transport of endpoints that callers choose themselves is decided for all: as in istiod, none of them is called by HBONE */
 function hboneUse(view: View, { layer, passesTls }: ClusterTarget, isStated: boolean): OutboundClusterInputs["hbone"] {
   if (layer !== undefined) return isEastWestGateway(view) ? "east-west" : "waypoint";
   return !passesTls && !isStated && opensTunnels(view) ? "by-endpoint" : "off";

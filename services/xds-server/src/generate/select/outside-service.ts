@@ -1,7 +1,6 @@
 /** Services of the mesh's extension providers: where a proxy sends spans and logs, and whom it asks about requests. */
 import { clusterName } from "@flotilla/model";
 import { query, type View } from "../../snapshot/view.ts";
-import type { Authorizer } from "../envoy/filters/authz/ext-authz.ts";
 import type { OutsideService } from "../envoy/filters/outside-service.ts";
 
 /** `namespace/host` or `host`; undefined when no such service is known. */
@@ -22,11 +21,3 @@ export const secretServer = query<OutsideService | undefined>(
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
-
-/** Undefined for names that no provider has, or whose service is unknown: nothing can be asked then. */
-export function authorizer(view: View, name: string): Authorizer | undefined {
-  const settings = view.mesh.extensionProviders.find((one) => one.name === name)?.provider;
-  if (settings?.case !== "envoyExtAuthzHttp" && settings?.case !== "envoyExtAuthzGrpc") return undefined;
-  const service = outsideService(view, settings.value.service, settings.value.port);
-  return service && { name, service, settings };
-}

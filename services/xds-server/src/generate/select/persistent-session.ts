@@ -1,4 +1,4 @@
-/** True where requests to a service stay with their endpoint, which then gets them while it drains, too: as its labels ask for. */
+/** Sessions that the labels of a service ask for: requests stay with their endpoint, which then gets them while it drains, too. */
 import { type Labels, ownValue } from "@flotilla/model";
 import type { Any } from "@flotilla/proto";
 import type { StatefulSession } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
@@ -9,6 +9,7 @@ export function sessionsAreKept(view: View): boolean {
   return view.feature("persistentSessionFilter");
 }
 
+/** True where draining endpoints are kept. As in istiod, the labels decide it alone: the setting is about the filter. */
 export function keepsSessions(view: View, labels: Labels): boolean {
   const { cookie, header } = namesIn(view, labels);
   return Boolean(cookie || header);
@@ -22,6 +23,7 @@ export function sessionConfig(view: View, labels: Labels): Any | undefined {
 
 /** See `sessionConfig`. */
 export function sessionStateOf(view: View, labels: Labels): StatefulSession | undefined {
+  if (!sessionsAreKept(view)) return undefined;
   const { cookie, header } = namesIn(view, labels);
   return cookie || header ? sessionState(cookie, header) : undefined;
 }
@@ -30,7 +32,6 @@ function namesIn(
   view: View,
   labels: Labels,
 ): { readonly cookie?: string | undefined; readonly header?: string | undefined } {
-  if (!sessionsAreKept(view)) return {};
   return {
     cookie: ownValue(labels, view.feature("persistentSessionLabel")),
     header: ownValue(labels, view.feature("persistentSessionHeaderLabel")),

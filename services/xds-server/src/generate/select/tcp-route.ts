@@ -19,6 +19,8 @@ export interface TcpRoute {
 export interface ArrivalPort {
   readonly number: number;
   readonly service: Service | undefined;
+  /** Of the listener, where its name is part of statistics; those of default chains have none. */
+  readonly name?: string | undefined;
 }
 
 /** @param key of the VirtualService */
@@ -33,7 +35,7 @@ export function tcpRoute(
   const { host = "", subset = "" } = destinations[0]?.destination ?? {};
   if (all.length === 1 && only !== undefined) {
     return {
-      statPrefix: outboundStatName(view, port, only.name, { host, subset }),
+      statPrefix: outboundStatName(view, { ...port, service: visibleService(view, host) }, only.name, { host, subset }),
       clusters: only.name,
       policy: tcpPolicy(view, { host, subset }),
     };
@@ -54,15 +56,15 @@ function destinationCluster(view: View, port: ArrivalPort, { destination }: Rout
   return clusterName("outbound", destination?.port?.number || implied, subset, host);
 }
 
-/** The name by which a cluster's connections are counted. */
+/** The name by which a cluster's connections are counted: its own where the service of the port is not known. */
 export function outboundStatName(
   view: View,
   port: ArrivalPort,
   cluster: string,
   { host, subset }: TcpDestination,
 ): string {
-  const service = port.service ?? visibleService(view, host);
-  // A listener does not have its ports' names.
-  const number = { number: port.number, name: "" };
-  return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port: number });
+  const { service } = port;
+  if (service === undefined) return cluster;
+  const named = { number: port.number, name: port.name ?? "" };
+  return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port: named });
 }

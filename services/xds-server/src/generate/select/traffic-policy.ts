@@ -63,17 +63,17 @@ function policyOfPort(policy: TrafficPolicy | undefined, port: number): TrafficP
   });
 }
 
-/** A subset's settings over the rule's; its settings for a port leave only the fields that ports cannot have. */
+/** A subset's settings over the rule's; its settings for a port stand for all of its own, and leave the rule's fields that ports cannot have. */
 function subsetPolicy(
   rule: TrafficPolicy | undefined,
   subset: TrafficPolicy | undefined,
   port: number,
 ): TrafficPolicy | undefined {
   if (subset === undefined) return rule;
-  const tunnel = subset.tunnel ?? rule?.tunnel;
-  const proxyProtocol = subset.proxyProtocol ?? rule?.proxyProtocol;
-  const retryBudget = subset.retryBudget ?? rule?.retryBudget;
   const ofPort = policyOfPort(subset, port);
+  const tunnel = ofPort?.tunnel ?? rule?.tunnel;
+  const proxyProtocol = ofPort?.proxyProtocol ?? rule?.proxyProtocol;
+  const retryBudget = ofPort?.retryBudget ?? rule?.retryBudget;
   const inherited = ofPort === subset ? rule : undefined;
   const connectionPool = ofPort?.connectionPool ?? inherited?.connectionPool;
   const loadBalancer = ofPort?.loadBalancer ?? inherited?.loadBalancer;

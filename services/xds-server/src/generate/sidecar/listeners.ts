@@ -6,7 +6,7 @@ import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { statName } from "../envoy/stat-name.ts";
 import { Context } from "../patch/patch.ts";
-import { authorizationFilters, trustDomains, tunnelAuthorizationFilters } from "../select/authorization.ts";
+import { authorizationFilters, tunnelAuthorizationFilters } from "../select/authorization.ts";
 import {
   buildTunnelListener,
   selectTunnelListener,
@@ -14,7 +14,7 @@ import {
   tunnelListenerNames,
 } from "../select/hbone-listeners.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
-import { meshTls, serverFiles } from "../select/mesh-tls.ts";
+import { meshTls, peerTrustDomains, serverFiles } from "../select/mesh-tls.ts";
 import { listenerPatching } from "../select/patching.ts";
 import { addsAttemptCount } from "../select/proxy-headers.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
@@ -126,7 +126,7 @@ const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view)
 function selectChains(view: View): InboundChainInputs {
   return {
     traits: view.read(listenerTraits),
-    trustDomains: view.read(callersDomains),
+    trustDomains: view.read(peerTrustDomains),
     serverFiles: view.read(serverFiles),
     meshTls: view.read(meshTls),
     tlsDefaults: view.mesh.tlsDefaults,
@@ -134,11 +134,6 @@ function selectChains(view: View): InboundChainInputs {
     authorization: view.read(authorizationFilters, ""),
   };
 }
-
-/** The trust domains that callers must belong to; any will do where that is not checked. */
-const callersDomains = query<readonly string[]>("callers-domains", (view) =>
-  view.feature("skipValidateTrustDomain") ? [] : view.read(trustDomains),
-);
 
 function build(inputs: ListenerInputs): Listener {
   switch (inputs.kind) {

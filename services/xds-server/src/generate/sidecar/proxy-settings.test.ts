@@ -217,7 +217,7 @@ const ofSettings: readonly FieldCase[] = [
     { env: { PILOT_DNS_JITTER_DURATION: "0s" } },
     ["cluster", "outbound|81||b.shop.example"],
     "dnsJitter",
-    "none",
+    "0s",
   ],
   [
     "how often names are asked for",

@@ -76,7 +76,7 @@ const fields: readonly (readonly [
     { mesh: { trustDomainAliases: ["old.example"] } },
     ["cluster", "connect_originate"],
     `${tls}.combinedValidationContext.defaultValidationContext`,
-    "{matchTypedSubjectAltNames: [{sanType: URI, matcher: {prefix: spiffe://cluster.local/}}, {sanType: URI, matcher: {prefix: spiffe://old.example/}}, {sanType: URI, matcher: {prefix: spiffe://cluster.local/ns/shop/sa/}}, {sanType: URI, matcher: {prefix: spiffe://old.example/ns/shop/sa/}}]}",
+    "{matchTypedSubjectAltNames: [{sanType: URI, matcher: {prefix: spiffe://cluster.local/}}, {sanType: URI, matcher: {prefix: spiffe://old.example/}}, {sanType: URI, matcher: {prefix: spiffe://cluster.local/ns/shop/sa/}}]}",
   ],
   [
     "the cluster of tunnels",

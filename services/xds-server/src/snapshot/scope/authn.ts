@@ -125,7 +125,11 @@ export interface TokenRule {
 export const tokenRules = query<readonly TokenRule[], PolicySubject>(
   "token-rules",
   (view, subject) => {
+    const { proxy, mesh } = view;
+    // Of rules for one issuer that of the proxy's own namespace comes first, as in istiod.
+    const rank = (namespace: string) => (namespace === proxy.namespace ? 0 : namespace === mesh.rootNamespace ? 1 : 2);
     return policiesOf(view, requestAuthenticationsByNamespace, subject)
+      .toSorted((a, b) => rank(a.key.namespace) - rank(b.key.namespace))
       .flatMap(({ key, spec }) => spec.jwtRules.map((rule) => ({ rule, object: configKeyText(key) })))
       .sort((a, b) => compareText(a.rule.issuer, b.rule.issuer));
   },

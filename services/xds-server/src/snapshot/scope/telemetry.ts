@@ -153,6 +153,8 @@ export interface EffectiveTracing {
   readonly istioTags: boolean | undefined;
   /** The decision is part of the request's id, so that every proxy on the way decides alike. */
   readonly samplesByRequestId: boolean;
+  /** Requests leave the proxy without the headers of their trace. */
+  readonly endsContext: boolean;
 }
 
 export const effectiveTracing = query<EffectiveTracing, TelemetryScope>("effective-tracing", (view, scope) => {
@@ -172,6 +174,7 @@ export const effectiveTracing = query<EffectiveTracing, TelemetryScope>("effecti
     customTags: tags,
     istioTags: last("enableIstioTags"),
     samplesByRequestId: last("useRequestIdForTraceSampling") ?? true,
+    endsContext: last("disableContextPropagation") ?? false,
   };
 });
 

@@ -51,6 +51,9 @@ describe("limits", () => {
       return fieldAt(limitsOf(undefined, given) as JsonObject, "retryBudget");
     };
     assert.deepEqual(budget(undefined, 0), { budgetPercent: { value: 20 }, minRetryConcurrency: 3 });
+    const timed = { percent: 5, minRetryConcurrency: 7, budgetInterval: { seconds: 9n, nanos: 0 } };
+    const limits = limitsOf(undefined, timed as CircuitBreakerInputs["retryBudget"]) as JsonObject;
+    assert.equal(fieldAt(limits, "retryBudget.budgetInterval"), "9s");
     assert.deepEqual(budget(5, 7), { budgetPercent: { value: 5 }, minRetryConcurrency: 7 });
   });
 });
@@ -108,6 +111,8 @@ describe("HTTP/2 towards endpoints", () => {
       { preservesCase: true },
       { autoSni: true },
       { pool: poolOf({ http: { maxRequestsPerConnection: 1 } }) },
+      { pool: poolOf({ http: { http2KeepAlive: {} } }) },
+      { protocol: "Unsupported" as const, preservesCase: true },
     ])
       assert.notDeepEqual(httpOptions({ ...plain, ...more }), {}, JSON.stringify(more));
   });

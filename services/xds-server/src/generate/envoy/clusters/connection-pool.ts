@@ -7,7 +7,10 @@ import {
 } from "@flotilla/proto/envoy/config/cluster/v3/circuit_breaker_pb";
 import type { UpstreamConnectionOptions } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { UpstreamConnectionOptionsSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
-import { HttpProtocolOptionsSchema } from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
+import {
+  type HttpProtocolOptions_OutlierDetection as HttpOutlierDetection,
+  HttpProtocolOptionsSchema,
+} from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
 import {
   type ConnectionPoolSettings,
   type ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
@@ -42,6 +45,7 @@ export function circuitBreakers({ tracksRemaining, pool, retryBudget }: CircuitB
           retryBudget: {
             budgetPercent: { value: retryBudget.percent ?? 20 },
             minRetryConcurrency: retryBudget.minRetryConcurrency || 3,
+            ...(retryBudget.budgetInterval && { budgetInterval: retryBudget.budgetInterval }),
           },
         }),
       },
@@ -97,23 +101,27 @@ export interface HttpOptionsInputs extends ProtocolInputs {
   readonly preservesCase?: boolean;
   readonly autoSni?: boolean;
   readonly autoSanValidation?: boolean;
+  /** Ejects endpoints by what they answer. */
+  readonly outlierDetection?: HttpOutlierDetection | undefined;
 }
 
 /** Nothing when Envoy's defaults are meant: HTTP/1.1 without limits. */
 export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocolOptions?: { [key: string]: Any } } {
   const { protocol, pool, sniffs, preservesCase = false, autoSni = false, autoSanValidation = false } = inputs;
+  const { outlierDetection } = inputs;
   const common = commonOptions(pool);
   const isHttp2Spoken = speaksHttp2(inputs);
   const followsCaller = pool?.http?.useClientProtocol === true || (sniffs && isUnsupported(protocol));
-  const keepsCase = preservesCase && isHttp(protocol) && !isHttp2Spoken;
+  const mayBeHttp1 = isHttp(protocol) || isUnsupported(protocol);
+  const keepsCase = preservesCase && mayBeHttp1 && !isHttp2Spoken;
   const namesItself = autoSni || autoSanValidation;
-  if (common === undefined && !isHttp2Spoken && !followsCaller && !namesItself && !keepsCase) return {};
-  const httpProtocolOptions = headerCase(preservesCase && (followsCaller || isHttp(protocol)));
-  const streams = pool?.http?.maxConcurrentStreams ?? 0;
-  const http2ProtocolOptions = streams > 0 ? { maxConcurrentStreams: streams } : {};
+  const isStated = common !== undefined || outlierDetection !== undefined || namesItself || keepsCase;
+  if (!isStated && !isHttp2Spoken && !followsCaller) return {};
+  const httpProtocolOptions = headerCase(preservesCase && (followsCaller || mayBeHttp1));
   const options: MessageInitShape<typeof HttpProtocolOptionsSchema> = {
     ...(common && { commonHttpProtocolOptions: common }),
     ...(namesItself && { upstreamHttpProtocolOptions: { autoSni, autoSanValidation } }),
+    ...(outlierDetection && { outlierDetection }),
     upstreamProtocolOptions:
       followsCaller && !isHttp2Spoken
         ? { case: "useDownstreamProtocolConfig", value: { httpProtocolOptions, http2ProtocolOptions: {} } }
@@ -121,7 +129,7 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
             case: "explicitHttpConfig",
             value: {
               protocolConfig: isHttp2Spoken
-                ? { case: "http2ProtocolOptions", value: http2ProtocolOptions }
+                ? { case: "http2ProtocolOptions", value: http2Options(pool) }
                 : { case: "httpProtocolOptions", value: httpProtocolOptions },
             },
           },
@@ -130,12 +138,22 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
   return { typedExtensionProtocolOptions: { [httpOptionsKey]: packed } };
 }
 
+function http2Options(pool: ConnectionPoolSettings | undefined) {
+  const { maxConcurrentStreams = 0, http2KeepAlive } = pool?.http ?? {};
+  const { interval, timeout } = http2KeepAlive ?? {};
+  return {
+    ...(maxConcurrentStreams > 0 && { maxConcurrentStreams }),
+    ...(http2KeepAlive && { connectionKeepalive: { ...(interval && { interval }), ...(timeout && { timeout }) } }),
+  };
+}
+
+/** Settings of HTTP/2 give clusters of other protocols an empty message. */
 function commonOptions(pool: ConnectionPoolSettings | undefined) {
   const requests = pool?.http?.maxRequestsPerConnection ?? 0;
-  const streams = pool?.http?.maxConcurrentStreams ?? 0;
+  const ofHttp2 = (pool?.http?.maxConcurrentStreams ?? 0) > 0 || pool?.http?.http2KeepAlive !== undefined;
   const idleTimeout = pool?.http?.idleTimeout ?? pool?.tcp?.idleTimeout;
   const maxConnectionDuration = pool?.tcp?.maxConnectionDuration;
-  if (requests + streams === 0 && idleTimeout === undefined && maxConnectionDuration === undefined) return undefined;
+  if (requests === 0 && !ofHttp2 && idleTimeout === undefined && maxConnectionDuration === undefined) return undefined;
   return {
     ...(requests > 0 && { maxRequestsPerConnection: requests }),
     ...(idleTimeout && { idleTimeout }),

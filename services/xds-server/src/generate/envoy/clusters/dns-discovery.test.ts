@@ -10,13 +10,14 @@ const inputs: ResolutionInputs = {
 
 describe("names of a cluster", () => {
   it("are resolved each minute to addresses of the proxy's family, and as their answers state", () => {
-    const { dnsLookupFamily, dnsRefreshRate, respectDnsTtl, typedDnsResolverConfig, ...more } = resolution(inputs);
+    const { dnsLookupFamily, dnsRefreshRate, respectDnsTtl, typedDnsResolverConfig, dnsJitter, ...more } =
+      resolution(inputs);
     assert.deepEqual(
       [dnsLookupFamily, dnsRefreshRate, respectDnsTtl],
       [Family.V4_ONLY, { seconds: 60n, nanos: 0 }, true],
     );
     assert.equal(typedDnsResolverConfig.name, "envoy.network.dns_resolver.cares");
-    assert.deepEqual(more, {});
+    assert.deepEqual([dnsJitter, more], [{ seconds: 0n, nanos: 0 }, {}]);
     assert.equal(resolution({ ...inputs, ipMode: "ipv6" }).dnsLookupFamily, Family.V6_ONLY);
   });
   it("are resolved as often as the mesh has it", () => {
@@ -24,10 +25,7 @@ describe("names of a cluster", () => {
     assert.deepEqual(resolution({ ...inputs, refreshRate }).dnsRefreshRate, refreshRate);
   });
   it("are resolved at moments of their own with a jitter", () => {
-    const jittered = (dnsJitterNanos: bigint) =>
-      (resolution({ ...inputs, traits: { udpMaxQueries: 0, dnsJitterNanos } }) as { readonly dnsJitter?: object })
-        .dnsJitter;
-    assert.deepEqual(jittered(1_500_000_000n), { seconds: 1n, nanos: 500_000_000 });
-    assert.equal(jittered(0n), undefined);
+    const { dnsJitter } = resolution({ ...inputs, traits: { udpMaxQueries: 0, dnsJitterNanos: 1_500_000_000n } });
+    assert.deepEqual(dnsJitter, { seconds: 1n, nanos: 500_000_000 });
   });
 });

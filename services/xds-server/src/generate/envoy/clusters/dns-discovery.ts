@@ -26,7 +26,7 @@ export function resolution({ ipMode, refreshRate, traits }: ResolutionInputs) {
   return {
     dnsLookupFamily: lookupFamilies[ipMode],
     dnsRefreshRate: refreshRate ?? { seconds: 60n, nanos: 0 },
-    ...(traits.dnsJitterNanos > 0n && { dnsJitter: jitter(traits.dnsJitterNanos) }),
+    dnsJitter: jitter(traits.dnsJitterNanos),
     respectDnsTtl: true,
     typedDnsResolverConfig: resolver(traits.udpMaxQueries),
   };

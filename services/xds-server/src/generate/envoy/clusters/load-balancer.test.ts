@@ -25,7 +25,13 @@ const cases: readonly {
   { name: "nothing is said of servers that hold data", keepsKeys: true, policy: LbPolicy.MAGLEV },
   { name: "RANDOM", settings: simple(SimpleLb.RANDOM), policy: LbPolicy.RANDOM },
   { name: "ROUND_ROBIN", settings: simple(SimpleLb.ROUND_ROBIN), policy: LbPolicy.ROUND_ROBIN },
-  { name: "LEAST_CONN", settings: simple(SimpleLb.LEAST_CONN), keepsKeys: true, policy: LbPolicy.LEAST_REQUEST },
+  { name: "LEAST_CONN", settings: simple(SimpleLb.LEAST_CONN), policy: LbPolicy.LEAST_REQUEST },
+  {
+    name: "LEAST_CONN of servers that hold data",
+    settings: simple(SimpleLb.LEAST_CONN),
+    keepsKeys: true,
+    policy: LbPolicy.MAGLEV,
+  },
   {
     name: "ROUND_ROBIN with a warm-up",
     settings: { ...simple(SimpleLb.ROUND_ROBIN), warmupDurationSecs: window },

@@ -21,8 +21,9 @@ export function isPassthrough(settings: LoadBalancerSettings | undefined): boole
   return settings?.lbPolicy.case === "simple" && settings.lbPolicy.value === SimpleLb.PASSTHROUGH;
 }
 
-/** @param keepsKeys requests that no rule decides go by key, as servers that hold data need it */
+/** @param keepsKeys requests go by key whatever a rule states, as servers that hold data need it */
 export function loadBalancer(settings: LoadBalancerSettings | undefined, keepsKeys = false): LbFields {
+  if (keepsKeys) return { lbPolicy: LbPolicy.MAGLEV };
   const balancer = settings?.lbPolicy;
   if (balancer?.case === "consistentHash") return consistentHash(balancer.value);
   const slowStart = slowStartConfig(settings);
@@ -38,7 +39,7 @@ export function loadBalancer(settings: LoadBalancerSettings | undefined, keepsKe
     case SimpleLb.LEAST_CONN:
       return leastRequest(slowStart);
     default:
-      return keepsKeys ? { lbPolicy: LbPolicy.MAGLEV } : leastRequest(slowStart);
+      return leastRequest(slowStart);
   }
 }
 
@@ -83,7 +84,8 @@ function slowStartConfig(settings: LoadBalancerSettings | undefined): Cluster_Sl
 const aggressionKey = "(";
 
 export interface CommonLbInputs {
-  readonly minHealthPercent: number;
+  /** Below it Envoy calls any endpoint; undefined for Envoy's own threshold. */
+  readonly minHealthPercent: number | undefined;
   /** Sticky sessions: requests stay with their endpoint while it drains. */
   readonly keepsSessions: boolean;
   readonly weightsLocalities: boolean;
@@ -99,7 +101,9 @@ export function commonLbConfig({
 }: CommonLbInputs): MessageInitShape<typeof Cluster_CommonLbConfigSchema> {
   const { HEALTHY, DRAINING, UNKNOWN, DEGRADED } = HealthStatus;
   return {
-    healthyPanicThreshold: minHealthPercent > 0 ? { value: minHealthPercent } : {},
+    ...(minHealthPercent !== undefined && {
+      healthyPanicThreshold: minHealthPercent > 0 ? { value: minHealthPercent } : {},
+    }),
     ...(keepsSessions && { overrideHostStatus: { statuses: [HEALTHY, DRAINING, UNKNOWN, DEGRADED] } }),
     ...(weightsLocalities && {
       localityConfigSpecifier: { case: "localityWeightedLbConfig" as const, value: {} },
@@ -114,10 +118,4 @@ function zoneAware({ enabled, minClusterSize }: ZoneAwareLoadBalancerSetting) {
     ...(enabled === false && { routingEnabled: { value: 0 } }),
     ...(minClusterSize !== undefined && { minClusterSize: BigInt(minClusterSize) }),
   };
-}
-
-/** Random choice and consistent hashing do not look at the weights of localities. */
-export function canWeighLocalities(settings: LoadBalancerSettings | undefined): boolean {
-  const { lbPolicy } = loadBalancer(settings);
-  return lbPolicy === LbPolicy.LEAST_REQUEST || lbPolicy === LbPolicy.ROUND_ROBIN;
 }

@@ -18,9 +18,9 @@ import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
 import { dnsDiscovery, resolution } from "./dns-discovery.ts";
 import { dynamicDiscovery } from "./dynamic-dns.ts";
-import { canWeighLocalities, commonLbConfig, loadBalancer } from "./load-balancer.ts";
+import { commonLbConfig, loadBalancer } from "./load-balancer.ts";
 import type { OutboundClusterInputs } from "./outbound-inputs.ts";
-import { outlierDetection } from "./outlier-detection.ts";
+import { outlierDetection, outlierStatuses } from "./outlier-detection.ts";
 import { mayUseSecret, transportSockets } from "./transport-sockets.ts";
 
 export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
@@ -47,13 +47,10 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
     ...connectionOptions(inputs.keepalive, pool?.tcp?.tcpKeepalive),
     ...(!isDynamic && {
       commonLbConfig: commonLbConfig({
-        minHealthPercent:
-          traits.neverPanics || inputs.isDistributed ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
+        minHealthPercent: minHealthPercent(inputs),
         keepsSessions: inputs.keepsSessions && subset === "",
         zones: inputs.zones,
-        weightsLocalities:
-          inputs.hasLocality ||
-          (traits.weighsLocalities && !isOriginalDestination && canWeighLocalities(policy?.loadBalancer)),
+        weightsLocalities: inputs.hasLocality || traits.weighsLocalities,
       }),
     }),
     ...outlierDetection(policy?.outlierDetection),
@@ -72,9 +69,16 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
       ...protocol,
       preservesCase: traits.preservesCase,
       ...automaticNames(inputs),
+      // As in istiod, not within waypoints.
+      outlierDetection: isWithinWaypoint ? undefined : outlierStatuses(policy?.outlierDetection),
     }),
     ...sockets.fields,
   });
+}
+
+function minHealthPercent({ traits, isDistributed, policy }: OutboundClusterInputs): number | undefined {
+  if (traits.neverPanics || isDistributed) return 0;
+  return policy?.outlierDetection?.minHealthPercent ?? (traits.keepsPanics ? undefined : 0);
 }
 
 /** Ends of tunnels are known by their baggage where endpoints are discovered. */

@@ -80,6 +80,8 @@ export interface ClusterTraits {
   readonly hashesRedis: boolean;
   /** Endpoints that are not ready are sent whatever a rule states, and must never be called. */
   readonly neverPanics: boolean;
+  /** Endpoints that are not ready are not sent, so that Envoy may call any of the others in a panic. */
+  readonly keepsPanics: boolean;
   /** Queries after which the resolver takes a fresh socket; 0 for never. */
   readonly udpMaxQueries: number;
   readonly dnsJitterNanos: bigint;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { create } from "@flotilla/proto";
 import { OutlierDetectionSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { outlierDetection } from "./outlier-detection.ts";
+import { outlierDetection, outlierStatuses } from "./outlier-detection.ts";
 
 type Rule = Parameters<typeof create<typeof OutlierDetectionSchema>>[1];
 
@@ -68,5 +68,26 @@ describe("ejection", () => {
       create(OutlierDetectionSchema, { interval, baseEjectionTime }),
     );
     assert.deepEqual([found?.interval?.seconds, found?.baseEjectionTime?.seconds], [1n, 2n]);
+  });
+});
+
+describe("answers that count as errors", () => {
+  const matchersOf = (...outlierDetectionHttpErrorCodes: number[]) => {
+    const { rule } =
+      outlierStatuses(create(OutlierDetectionSchema, { outlierDetectionHttpErrorCodes }))?.errorMatcher ?? {};
+    const rules = rule?.case === "orMatch" ? rule.value.rules.map((one) => one.rule) : [rule];
+    return rules.map((one) => {
+      const [header] = one?.case === "httpResponseHeadersMatch" ? one.value.headers : [];
+      const matcher = header?.headerMatchSpecifier;
+      return matcher?.case === "stringMatch" ? `${header?.name} ${matcher.value.matchPattern.value}` : undefined;
+    });
+  };
+  it("are none without codes", () => {
+    assert.equal(outlierStatuses(undefined), undefined);
+    assert.equal(outlierStatuses(create(OutlierDetectionSchema, {})), undefined);
+  });
+  it("are those with one of the codes", () => {
+    assert.deepEqual(matchersOf(429), [":status 429"]);
+    assert.deepEqual(matchersOf(429, 500), [":status 429", ":status 500"]);
   });
 });

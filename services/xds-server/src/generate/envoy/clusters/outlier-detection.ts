@@ -4,6 +4,10 @@ import {
   type OutlierDetection as EnvoyOutlierDetection,
   OutlierDetectionSchema,
 } from "@flotilla/proto/envoy/config/cluster/v3/outlier_detection_pb";
+import {
+  type HttpProtocolOptions_OutlierDetection as HttpOutlierDetection,
+  HttpProtocolOptions_OutlierDetectionSchema as HttpOutlierDetectionSchema,
+} from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
 import type { OutlierDetection } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 
 /** An error count of 0 turns its kind of ejection off; one that is not given keeps Envoy's default. */
@@ -33,4 +37,25 @@ export function outlierDetection(rule: OutlierDetection | undefined): { outlierD
     }),
   });
   return { outlierDetection: found };
+}
+
+/** Answers that count as errors of their endpoint, beside those that count anyway. */
+export function outlierStatuses(rule: OutlierDetection | undefined): HttpOutlierDetection | undefined {
+  const rules = (rule?.outlierDetectionHttpErrorCodes ?? []).map((code) => ({
+    rule: { case: "httpResponseHeadersMatch" as const, value: { headers: [statusMatch(code)] } },
+  }));
+  if (rules.length === 0) return undefined;
+  const [only, ...others] = rules;
+  const errorMatcher = others.length === 0 ? only : { rule: { case: "orMatch" as const, value: { rules } } };
+  return create(HttpOutlierDetectionSchema, { ...(errorMatcher && { errorMatcher }) });
+}
+
+function statusMatch(code: number) {
+  return {
+    name: ":status",
+    headerMatchSpecifier: {
+      case: "stringMatch" as const,
+      value: { matchPattern: { case: "exact" as const, value: String(code) } },
+    },
+  };
 }

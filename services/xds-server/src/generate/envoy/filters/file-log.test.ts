@@ -17,12 +17,32 @@ function formatOf({ name, config }: Log): unknown {
 }
 
 const text = (inlineString: string) => ({ textFormatSource: { inlineString } });
+const withoutQuery = {
+  formatters: [
+    {
+      name: "envoy.formatter.req_without_query",
+      typedConfig: { "@type": "type.googleapis.com/envoy.extensions.formatter.req_without_query.v3.ReqWithoutQuery" },
+    },
+  ],
+};
 const json = (jsonFormat: object) => ({ jsonFormat, jsonFormatOptions: {} });
 
 describe("a log to a file", () => {
   const cases: readonly (readonly [name: string, format: string, encoding: Encoding, want: object])[] = [
     ["has Istio's text by default", "", Encoding.TEXT, text(defaultTextFormat)],
     ["has the mesh's text, ended by a line break", "%PROTOCOL%", Encoding.TEXT, text("%PROTOCOL%\n")],
+    [
+      "brings the extension of an operator along",
+      "%REQ_WITHOUT_QUERY(:PATH)%",
+      Encoding.TEXT,
+      { ...text("%REQ_WITHOUT_QUERY(:PATH)%\n"), ...withoutQuery },
+    ],
+    [
+      "brings it along for JSON",
+      '{"p": "%REQ_WITHOUT_QUERY(:PATH)%"}',
+      Encoding.JSON,
+      { ...json({ p: "%REQ_WITHOUT_QUERY(:PATH)%" }), ...withoutQuery },
+    ],
     ["has one line break at the end of a text", "%PROTOCOL%\n", Encoding.TEXT, text("%PROTOCOL%\n")],
     ["has Istio's fields as JSON by default", "", Encoding.JSON, json(defaultJsonFormat)],
     ["has the mesh's fields as JSON", '{"p": "%PROTOCOL%"}', Encoding.JSON, json({ p: "%PROTOCOL%" })],

@@ -24,7 +24,17 @@ export function fileLog(
 }
 
 export function jsonLog(path: string, jsonFormat: JsonObject, omitEmptyValues = false): Log {
-  return logOf({ path, logFormat: { jsonFormat, jsonFormatOptions: {}, ...(omitEmptyValues && { omitEmptyValues }) } });
+  // As in istiod, only values on the first level are looked at.
+  const texts = Object.values(jsonFormat).filter((value) => typeof value === "string");
+  return logOf({
+    path,
+    logFormat: {
+      jsonFormat,
+      jsonFormatOptions: {},
+      ...formatters(texts),
+      ...(omitEmptyValues && { omitEmptyValues }),
+    },
+  });
 }
 
 /** @param format Istio's own when empty */
@@ -33,8 +43,26 @@ export function textLog(path: string, format: string, omitEmptyValues = false): 
   const inlineString = text.endsWith("\n") ? text : `${text}\n`;
   return logOf({
     path,
-    logFormat: { textFormatSource: { inlineString }, ...(omitEmptyValues && { omitEmptyValues }) },
+    logFormat: {
+      textFormatSource: { inlineString },
+      ...formatters([inlineString]),
+      ...(omitEmptyValues && { omitEmptyValues }),
+    },
   });
+}
+
+/** In Envoy's own format. */
+export function plainLog(path: string): Log {
+  return logOf({ path });
+}
+
+/** The one operator that Envoy has in an extension; others come with it. */
+function formatters(formats: readonly string[]): JsonObject {
+  if (!formats.some((format) => format.includes("%REQ_WITHOUT_QUERY"))) return {};
+  const typedConfig = {
+    "@type": "type.googleapis.com/envoy.extensions.formatter.req_without_query.v3.ReqWithoutQuery",
+  };
+  return { formatters: [{ name: "envoy.formatter.req_without_query", typedConfig }] };
 }
 
 function logOf(json: JsonObject): Log {

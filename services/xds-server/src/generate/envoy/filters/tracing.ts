@@ -33,6 +33,8 @@ export interface TracingTraits {
   readonly sampling: number;
   /** The decision is part of the request's id, so that every proxy on the way decides alike. */
   readonly samplesByRequestId: boolean;
+  /** Requests carry the headers of their trace on. */
+  readonly keepsContext: boolean;
   /** Tags name both workloads that the proxy stands between. */
   readonly tagsPeers: boolean;
   readonly canonicalService: string;
@@ -53,6 +55,7 @@ export function buildTracing(traits: TracingTraits): HttpConnectionManager_Traci
     ].sort((a, b) => compareText(a.tag, b.tag)),
     ...(traits.provider && { provider: traits.provider }),
     ...(traits.spawnsUpstreamSpan && { spawnUpstreamSpan: true }),
+    ...(!traits.keepsContext && { noContextPropagation: true }),
     ...(traits.maxTagLength > 0 && { maxPathTagLength: traits.maxTagLength }),
   });
 }

@@ -1,5 +1,5 @@
 /** Clusters that lead to listeners of the same Envoy, and those that open HBONE tunnels. */
-import { create, type Duration, pack } from "@flotilla/proto";
+import { create, type Duration, DurationSchema, pack } from "@flotilla/proto";
 import { internalAddress } from "@flotilla/proto/addresses";
 import {
   type Cluster,
@@ -28,6 +28,8 @@ export interface TunnelInputs extends TunnelTls {
   readonly streamWindow: number;
   readonly connectionWindow: number;
   readonly tracksRemaining: boolean;
+  /** After which an unused tunnel is closed; undefined for an hour. */
+  readonly idleTimeout: Duration | undefined;
 }
 
 export interface InternalClusterInputs {
@@ -126,8 +128,10 @@ function toDestination(name: string, inputs: TunnelInputs) {
   };
 }
 
+const anHour: Duration = create(DurationSchema, { seconds: 3_600n });
+
 function tunnelOptions(
-  { streamWindow, connectionWindow }: TunnelInputs,
+  { streamWindow, connectionWindow, idleTimeout = anHour }: TunnelInputs,
   common: { readonly maxRequestsPerConnection?: number },
 ) {
   const http2ProtocolOptions = {
@@ -136,7 +140,7 @@ function tunnelOptions(
     ...(connectionWindow > 0 && { initialConnectionWindowSize: connectionWindow }),
   };
   const message = create(HttpProtocolOptionsSchema, {
-    commonHttpProtocolOptions: { idleTimeout: { seconds: 3600n, nanos: 0 }, ...common },
+    commonHttpProtocolOptions: { idleTimeout, ...common },
     upstreamProtocolOptions: {
       case: "explicitHttpConfig",
       value: { protocolConfig: { case: "http2ProtocolOptions", value: http2ProtocolOptions } },

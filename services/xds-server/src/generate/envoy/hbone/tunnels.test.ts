@@ -38,6 +38,7 @@ const tunnel: TunnelInputs = {
   peers: ["spiffe://td/"],
   compliance: "",
   connectTimeout: undefined,
+  idleTimeout: undefined,
   streamWindow: 0,
   connectionWindow: 0,
   tracksRemaining: true,

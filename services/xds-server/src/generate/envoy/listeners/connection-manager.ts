@@ -4,14 +4,13 @@ import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener
 import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import {
   HttpConnectionManager_CodecType as CodecType,
-  HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
   type HttpConnectionManager,
   HttpConnectionManagerSchema,
   type HttpFilter,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
 import type { ForwardClientCertDetails } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
-import { parseDuration, zeroDuration } from "../duration.ts";
+import { zeroDuration } from "../duration.ts";
 import { cidrRange } from "../filters/authz/values.ts";
 import { endpointPicker } from "../filters/endpoint-picker.ts";
 import { httpPolicyFilters, type PolicyFilters } from "../filters/extension-filters.ts";
@@ -19,6 +18,7 @@ import { httpFilters } from "../filters/http-filters.ts";
 import { lowerCaseHost } from "../filters/lower-case-host.ts";
 import { buildTracing } from "../filters/tracing.ts";
 import { headerCase } from "../header-case.ts";
+import { connectionFields } from "./connection-settings.ts";
 import type { ListenerTraits } from "./listener-traits.ts";
 import { type HeaderSide, headerFields, staysInMesh, suppressesEnvoyHeaders } from "./proxy-header-fields.ts";
 
@@ -90,23 +90,17 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
       late: [...traits.stats[direction].http, ...late],
     }),
     ...(tracing && { tracing: buildTracing(tracing) }),
-    accessLog: [...traits.accessLogs[direction].connection],
+    accessLog: [...traits.accessLogs[direction].request],
     useRemoteAddress: knowsCallers,
     ...internalAddresses(traits, knowsCallers),
     ...(edge && { xffNumTrustedHops: edge.trustedHops }),
     normalizePath: traits.normalizePath,
-    mergeSlashes: traits.mergeSlashes,
-    pathWithEscapedSlashesAction: traits.unescapeSlashes
-      ? EscapedSlashes.UNESCAPE_AND_FORWARD
-      : EscapedSlashes.KEEP_UNCHANGED,
     proxy100Continue: traits.passes100Continue,
-    streamIdleTimeout: zeroDuration,
+    ...connectionFields(traits, inputs.http2 === true),
     upgradeConfigs: [{ upgradeType: "websocket" }],
     requestIdExtension: { typedConfig: requestId(traits.samplesByRequestId[direction]) },
-    ...(inputs.http2 && { http2ProtocolOptions: {} }),
     ...(inputs.http3 && { codecType: CodecType.HTTP3, http3ProtocolOptions: {} }),
     ...http1(inputs),
-    ...idleTimeout(traits.idleTimeout),
     ...headerFields(traits.headers, headerSide(inputs), edge?.forwardClientCert),
   });
 }
@@ -172,9 +166,4 @@ function bySrds({ scoped }: ScopedRoutes) {
       configSpecifier: { case: "scopedRds" as const, value: { scopedRdsConfigSource: fromAds } },
     },
   };
-}
-
-function idleTimeout(text: string) {
-  const duration = parseDuration(text);
-  return duration === undefined ? {} : { commonHttpProtocolOptions: { idleTimeout: duration } };
 }

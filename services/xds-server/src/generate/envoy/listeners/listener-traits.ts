@@ -3,7 +3,8 @@ import type { Duration } from "@flotilla/proto";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import type { ProxyConfig_ProxyHeaders } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import type { ProxyConfig_ConnectionSettings, ProxyConfig_ProxyHeaders } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import type { HTTPRetry } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { DnsCache } from "../clusters/dns-cache.ts";
 import type { ExtensionFilter } from "../filters/extension-filters.ts";
 import type { ProtocolFilters } from "../filters/network-filters.ts";
@@ -12,7 +13,9 @@ import type { TracingTraits } from "../filters/tracing.ts";
 export type TrafficSide = "inbound" | "outbound";
 
 export interface AccessLogs {
-  /** For connection managers and TCP proxies. */
+  /** For connection managers. */
+  readonly request: readonly AccessLog[];
+  /** For TCP proxies. */
   readonly connection: readonly AccessLog[];
   /** For whole listeners: only connections that no filter chain matched. */
   readonly listener: readonly AccessLog[];
@@ -48,6 +51,8 @@ export interface ListenerTraits {
   readonly normalizePath: boolean;
   readonly mergeSlashes: boolean;
   readonly unescapeSlashes: boolean;
+  /** Limits, timeouts and normalization that the ProxyConfig states. */
+  readonly connection: ProxyConfig_ConnectionSettings | undefined;
   /** Text of a duration, empty for Envoy's default. */
   readonly idleTimeout: string;
   /** Spread connections evenly over the proxy's threads. */
@@ -67,6 +72,8 @@ export interface ListenerTraits {
   readonly protocolFilters: ProtocolFilters;
   /** Undefined where spans are switched off. */
   readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
+  /** Of requests that the workload receives, where the mesh states them. */
+  readonly inboundRetries: HTTPRetry | undefined;
   /** The decision to trace is part of the request's id. */
   readonly samplesByRequestId: Readonly<Record<"inbound" | "outbound", boolean>>;
   readonly stats: Readonly<Record<"inbound" | "outbound", StatsFilters>>;

@@ -13,17 +13,18 @@ import type { TrafficSide } from "./listener-traits.ts";
 /** Whom a proxy faces: callers of its workload, services that its workload calls, callers from outside of the mesh, or both ends of a waypoint. */
 export type HeaderSide = TrafficSide | "edge" | "waypoint";
 
-/** Fields of the connection manager. @param forwarding of client certificates, where `headers` have no setting for it */
+/** Fields of the connection manager. @param ofTopology forwarding of client certificates by a gateway */
 export function headerFields(
   headers: ProxyHeaders | undefined,
   side: HeaderSide,
-  forwarding = ForwardClientCertDetails.UNDEFINED,
+  ofTopology = ForwardClientCertDetails.UNDEFINED,
 ) {
   return {
     ...serverHeader(headers, side),
     ...(headers?.requestId?.disabled === true && { generateRequestId: false }),
     ...(headers?.xForwardedPort?.enabled === true && { appendXForwardedPort: true }),
-    ...((side === "inbound" || side === "edge") && clientCertificate(headers, side, forwarding)),
+    ...(side === "inbound" && callersCertificate(headers)),
+    ...(side === "edge" && certificateAtEdge(ofTopology)),
   };
 }
 
@@ -43,21 +44,31 @@ function serverHeader(headers: ProxyHeaders | undefined, side: HeaderSide) {
   return serverName === "" ? {} : { serverName };
 }
 
-/** Inbound proxies append who called to x-forwarded-client-cert; at the edge callers cannot claim anything by it. */
-function clientCertificate(headers: ProxyHeaders | undefined, side: HeaderSide, otherwise: ForwardClientCertDetails) {
+/** Inbound proxies append who called to x-forwarded-client-cert. */
+function callersCertificate(headers: ProxyHeaders | undefined) {
   const details = headers?.setCurrentClientCertDetails;
-  const stated = headers?.forwardedClientCert || otherwise;
-  const isEdge = side === "edge";
-  const unstated = isEdge ? ForwardClientCert.SANITIZE_SET : ForwardClientCert.APPEND_FORWARD;
+  const stated = headers?.forwardedClientCert ?? ForwardClientCertDetails.UNDEFINED;
   return {
-    forwardClientCertDetails: stated === ForwardClientCertDetails.UNDEFINED ? unstated : forwarding[stated],
+    forwardClientCertDetails: forwarding[stated],
     setCurrentClientCertDetails: {
       subject: details?.subject ?? true,
-      cert: details?.cert ?? isEdge,
+      cert: details?.cert ?? false,
       chain: details?.chain ?? false,
       dns: details?.dns ?? true,
       uri: details?.uri ?? true,
     },
+  };
+}
+
+/** At the edge callers cannot claim anything by the header. `proxyHeaders` are for sidecars: gateways have a topology. */
+function certificateAtEdge(stated: ForwardClientCertDetails) {
+  const isStated = stated !== ForwardClientCertDetails.UNDEFINED;
+  const forwardClientCertDetails = isStated ? forwarding[stated] : ForwardClientCert.SANITIZE_SET;
+  const { APPEND_FORWARD, SANITIZE_SET } = ForwardClientCert;
+  const addsDetails = [APPEND_FORWARD, SANITIZE_SET].includes(forwardClientCertDetails);
+  return {
+    forwardClientCertDetails,
+    ...(addsDetails && { setCurrentClientCertDetails: { subject: true, cert: true, dns: true, uri: true } }),
   };
 }
 

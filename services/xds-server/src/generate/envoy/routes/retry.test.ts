@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fromJson } from "@flotilla/proto";
+import { fromJson, type JsonObject } from "@flotilla/proto";
 import { HTTPRetrySchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { retryPolicy } from "./retry.ts";
+import { inboundRetryPolicy, retryPolicy } from "./retry.ts";
 
 const cases = [
   {
@@ -49,4 +49,29 @@ test("no attempts means no policy, nothing said means two retries on other hosts
 test("hosts that failed may be asked again when asked to", () => {
   const policy = retryPolicy(fromJson(HTTPRetrySchema, { attempts: 1, retryIgnorePreviousHosts: false }));
   assert.equal(policy?.retryHostPredicate.length, 0);
+});
+
+test("inbound retries have the mesh's attempts, conditions and back-off, and nothing of hosts", () => {
+  const of = (json: JsonObject) => inboundRetryPolicy(fromJson(HTTPRetrySchema, json));
+  assert.deepEqual(
+    [inboundRetryPolicy(undefined)?.retryOn, inboundRetryPolicy(undefined)?.numRetries],
+    ["reset-before-request", 2],
+  );
+  assert.equal(of({ attempts: 0 }), undefined);
+  const policy = of({
+    attempts: 5,
+    retryOn: "reset,503",
+    backoff: "2s",
+    perTryTimeout: "1s",
+    retryRemoteLocalities: true,
+  });
+  assert.deepEqual(
+    [policy?.numRetries, policy?.retryOn, policy?.retriableStatusCodes],
+    [5, "reset,retriable-status-codes", [503]],
+  );
+  assert.equal(policy?.retryBackOff?.baseInterval?.seconds, 2n);
+  assert.deepEqual(
+    [policy?.perTryTimeout, policy?.retryPriority, policy?.retryHostPredicate],
+    [undefined, undefined, []],
+  );
 });

@@ -27,6 +27,16 @@ export function retryPolicy(retries: HTTPRetry | undefined, avoidPreviousHosts =
   return policy;
 }
 
+/** Of an inbound route, which has one endpoint to try: other fields than these have no meaning there. */
+export function inboundRetryPolicy(retries: HTTPRetry | undefined): RetryPolicy | undefined {
+  const { attempts, retryOn, backoff } = retries ?? { attempts: 2, retryOn: "" };
+  if (attempts <= 0) return undefined;
+  const policy = create(RetryPolicySchema, { numRetries: attempts, retryOn: "reset-before-request" });
+  if (retryOn !== "") applyConditions(policy, retryOn);
+  if (backoff !== undefined) policy.retryBackOff = create(RetryPolicy_RetryBackOffSchema, { baseInterval: backoff });
+  return policy;
+}
+
 function basePolicy(numRetries: number, avoidPreviousHosts: boolean): RetryPolicy {
   const predicate = {
     name: "envoy.retry_host_predicates.previous_hosts",

@@ -11,6 +11,7 @@ import { networkPolicyFilters } from "../../envoy/filters/extension-filters.ts";
 import { statefulSession } from "../../envoy/filters/http-filters.ts";
 import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager, type EdgeTraits } from "../../envoy/listeners/connection-manager.ts";
+import { bufferLimit } from "../../envoy/listeners/connection-settings.ts";
 import { proxyProtocol, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { acceptedAtOnce, exactBalance, handshakeTimeout } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
@@ -53,6 +54,7 @@ export function buildGatewayListener(inputs: GatewayListenerInputs): Listener {
     filterChains: chains.map((chain) => filterChain(inputs, chain)),
     listenerFilters: [...(transport === "tcp" ? listenerFilters(inputs) : [])],
     ...acceptedAtOnce(traits),
+    ...bufferLimit(traits),
     ...(transport === "quic" && { udpListenerConfig: { downstreamSocketConfig: {}, quicOptions: {} } }),
     ...(transport === "tcp" && traits.exactBalance.outbound && { connectionBalanceConfig: exactBalance }),
   });

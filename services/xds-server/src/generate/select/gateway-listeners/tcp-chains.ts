@@ -46,7 +46,7 @@ function tcpRouteChain(view: View, gatewayServer: GatewayServer): readonly Gatew
         tls: server.tls,
         protocol: protocolOf(gatewayServer),
         isOfMesh: false,
-        ...tcpRoute(view, key, route.route, { number, service: undefined }),
+        ...tcpRoute(view, key, route.route, { number, service: undefined, name: server.port?.name }),
       },
     ];
   }
@@ -70,7 +70,7 @@ function tlsRouteChains(view: View, gatewayServer: GatewayServer): readonly Gate
             tls: undefined,
             protocol: protocolOf(gatewayServer),
             isOfMesh: false,
-            ...tcpRoute(view, key, route, { number, service: undefined }),
+            ...tcpRoute(view, key, route, { number, service: undefined, name: server.port?.name }),
           }),
         ),
     ),

@@ -8,6 +8,7 @@ import { metadataExchange, protocolProxy } from "../../envoy/filters/network-fil
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { originMetadata } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
+import { inboundRetryPolicy } from "../../envoy/routes/retry.ts";
 import type { CompliancePolicy, TlsParameters } from "../../envoy/tls/compliance.ts";
 import { inboundTls, type ServerFiles } from "../../envoy/tls/inbound-tls.ts";
 import { ownTls } from "../../envoy/tls/own-tls.ts";
@@ -100,13 +101,15 @@ function httpFiltersOf(
   { cluster, statPrefix, port, unnamedPort }: InboundDestination,
 ): FilterChain["filters"] {
   const operation = port === undefined ? ":0" : `${port.hostname}:${port.servicePort}`;
-  const retries = port === undefined || !["GRPC", "GRPC-Web"].includes(port.protocol);
+  // A stream cannot be sent again: gRPC is never retried.
+  const isGrpc = port !== undefined && ["GRPC", "GRPC-Web"].includes(port.protocol);
+  const retryPolicy = isGrpc ? undefined : inboundRetryPolicy(traits.inboundRetries);
   const place = { side: "inbound", port: port?.port ?? unnamedPort ?? 0 } as const;
   const manager = connectionManager({
     traits,
     direction: "inbound",
     statPrefix,
-    routes: inboundRoute({ cluster, operation, servicePort: port?.servicePort ?? 0, retries }),
+    routes: inboundRoute({ cluster, operation, servicePort: port?.servicePort ?? 0, retryPolicy }),
     grpcWeb: port?.protocol === "GRPC-Web",
     http2: port !== undefined && isHttp2(port.protocol),
     port: place.port,

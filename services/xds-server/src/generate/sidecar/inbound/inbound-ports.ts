@@ -99,7 +99,11 @@ function sidecarPort(
     mode: modes.ports.get(port.number) ?? modes.workload,
     servicePort: port.number,
     hostname: `${name}.${namespace}`,
-    statName: statName(view.mesh.inboundClusterStatName, "", { hostname: `${name}.${namespace}`, port }),
+    statName: statName(view.mesh.inboundClusterStatName, "", {
+      hostname: `${name}.${namespace}`,
+      port,
+      targetPort: port.number,
+    }),
     listenerStatName: statName(view.mesh.inboundClusterStatName, "", {
       hostname: `${name}.${namespace}`,
       port,

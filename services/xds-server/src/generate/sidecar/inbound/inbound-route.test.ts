@@ -1,11 +1,13 @@
 /** The route of an inbound port, with retries and without. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { inboundRetryPolicy } from "../../envoy/routes/retry.ts";
 import { inboundRoute } from "./inbound-route.ts";
 
 const inputs = { cluster: "inbound|8080||", operation: "web.shop:80", servicePort: 80 };
 const routeOf = (retries: boolean) => {
-  const configuration = inboundRoute({ ...inputs, retries });
+  const retryPolicy = retries ? inboundRetryPolicy(undefined) : undefined;
+  const configuration = inboundRoute({ ...inputs, retryPolicy });
   const route = configuration.virtualHosts[0]?.routes[0];
   assert.ok(route?.action.case === "route");
   return { configuration, route, action: route.action.value };

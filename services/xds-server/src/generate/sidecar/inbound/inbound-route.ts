@@ -1,5 +1,6 @@
 /** The one route of an inbound port: everything goes to the workload. */
 import { create } from "@flotilla/proto";
+import type { RetryPolicy } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { type RouteConfiguration, RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import { zeroDuration } from "../../envoy/duration.ts";
 
@@ -8,11 +9,10 @@ export interface InboundRouteInputs {
   /** `host:port` of the service, for the names of trace spans. */
   readonly operation: string;
   readonly servicePort: number;
-  /** A stream cannot be sent again: gRPC is never retried. */
-  readonly retries: boolean;
+  readonly retryPolicy: RetryPolicy | undefined;
 }
 
-export function inboundRoute({ cluster, operation, servicePort, retries }: InboundRouteInputs): RouteConfiguration {
+export function inboundRoute({ cluster, operation, servicePort, retryPolicy }: InboundRouteInputs): RouteConfiguration {
   return create(RouteConfigurationSchema, {
     name: cluster,
     validateClusters: false,
@@ -31,7 +31,7 @@ export function inboundRoute({ cluster, operation, servicePort, retries }: Inbou
                 clusterSpecifier: { case: "cluster", value: cluster },
                 timeout: zeroDuration,
                 maxStreamDuration: { maxStreamDuration: zeroDuration, grpcTimeoutHeaderMax: zeroDuration },
-                ...(retries && { retryPolicy: { retryOn: "reset-before-request", numRetries: 2 } }),
+                ...(retryPolicy && { retryPolicy }),
               },
             },
           },

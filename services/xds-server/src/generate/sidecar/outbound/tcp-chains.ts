@@ -157,7 +157,7 @@ function chain(
     serverNames,
     prefixes: prefixes.filter((prefix) => parseCidr(prefix) !== undefined),
     protocol: target.listenPort.protocol,
-    ...tcpRoute(view, key, destinations, arrivalPort(target)),
+    ...tcpRoute(view, key, destinations, { ...arrivalPort(target), name: target.listenPort.name }),
     origin: `/apis/networking.istio.io/v1/namespaces/${key.namespace}/virtual-service/${key.name}`,
   };
 }

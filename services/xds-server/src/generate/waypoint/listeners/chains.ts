@@ -120,25 +120,28 @@ function requestFilter({ traits, authorization, dnsCache }: ChainPlace, chain: R
   const late = traits.extensions.filter(({ phase }) => phase === "stats" || phase === "unspecified");
   return connectionManager({
     ...chain,
+    port: noPort,
     traits: { ...traits.listener, extensions: traits.extensions.filter((one) => !late.includes(one)) },
     direction: "inbound",
     isWaypoint: true,
     statPrefix: `inbound_0.0.0.0_${port}`,
     policies: authorization.http,
-    late: lateFilters(late, port, dnsCache, traits),
+    late: lateFilters(late, dnsCache, traits),
   });
 }
+
+/** As in istiod, extensions of requests that are for single ports are for none of a waypoint's. */
+const noPort = 0;
 
 /** Extensions that only look on come after everything that may answer by itself. */
 function lateFilters(
   extensions: readonly ExtensionFilter[],
-  port: number,
   dnsCache: DnsCache | undefined,
   { findsPeers, carriesBaggage, stats }: WaypointTraits,
 ): readonly HttpFilter[] {
   return [
     ...(dnsCache ? [dynamicForwardProxy(dnsCache)] : []),
-    ...httpPolicyFilters(extensions, { side: "inbound", port }),
+    ...httpPolicyFilters(extensions, { side: "inbound", port: noPort }),
     ...(findsPeers ? [peerMetadataFilter("upstream", carriesBaggage)] : []),
     ...stats.http,
   ];

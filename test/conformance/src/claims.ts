@@ -40,7 +40,7 @@ const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
     ...["serviceentry", "virtualservice"],
   ]),
   grpc: new Set(["grpc"]),
-  waypoint: new Set(["ambient"]),
+  waypoint: new Set(["ambient", "destinationrule"]),
   ztunnel: new Set(["ambient"]),
 };
 

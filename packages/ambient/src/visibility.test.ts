@@ -21,6 +21,22 @@ const settings: ServiceEntryVisibility = create(ServiceEntryVisibilitySchema, {
   ],
 });
 
+const both: ServiceEntryVisibility = create(ServiceEntryVisibilitySchema, {
+  defaultVisibility: Visibility.NAMESPACE,
+  policies: [
+    {
+      matchingRules: [
+        ...selecting({ team: "edge" }, Visibility.NONE).matchingRules,
+        ...selecting({ stage: "test" }, Visibility.NONE).matchingRules,
+      ],
+      visibility: Visibility.NONE,
+    },
+  ],
+});
+const everywhere: ServiceEntryVisibility = create(ServiceEntryVisibilitySchema, {
+  policies: [{ matchingRules: [], visibility: Visibility.NONE }],
+});
+
 describe("the ServiceEntries of a namespace", () => {
   const cases = [
     { name: "are public without settings", labels: {}, settings: undefined, expected: "public" },
@@ -31,6 +47,13 @@ describe("the ServiceEntries of a namespace", () => {
       settings,
       expected: "public",
     },
+    {
+      name: "are as a policy of which every rule matches",
+      labels: { team: "edge" },
+      settings: both,
+      expected: "namespace",
+    },
+    { name: "are as a policy without rules", labels: {}, settings: everywhere, expected: "hidden" },
     { name: "can be selected by its name", namespace: "hidden", labels: {}, settings, expected: "hidden" },
   ];
   for (const { name, namespace = "shop", labels, settings: given, expected } of cases)

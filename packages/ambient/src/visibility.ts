@@ -8,7 +8,10 @@ import {
 /** `namespace`: callers of other namespaces do not see it; `hidden`: no callers do. */
 export type EntryVisibility = "public" | "namespace" | "hidden";
 
-/** Of the ServiceEntries of a namespace, by MeshConfig's `serviceEntryVisibility`: the first policy that matches it decides. */
+/**
+ * Of the ServiceEntries of a namespace, by MeshConfig's `serviceEntryVisibility`: the first policy that matches it decides. All rules of a policy
+ * have to match, and one without rules matches every namespace.
+ */
 export function entryVisibility(
   settings: ServiceEntryVisibility | undefined,
   namespace: string,
@@ -17,7 +20,9 @@ export function entryVisibility(
   if (settings === undefined) return "public";
   const labels = { "kubernetes.io/metadata.name": namespace, ...namespaceLabels };
   const policy = settings.policies.find(({ matchingRules }) =>
-    matchingRules.some(({ matcher }) => matcher.case === "namespaceSelector" && matchesSelector(matcher.value, labels)),
+    matchingRules.every(
+      ({ matcher }) => matcher.case === "namespaceSelector" && matchesSelector(matcher.value, labels),
+    ),
   );
   const visibility = policy === undefined ? settings.defaultVisibility : policy.visibility;
   if (visibility === Visibility.NONE) return "hidden";

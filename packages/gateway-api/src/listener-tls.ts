@@ -63,10 +63,10 @@ export function listenerTls(
     return { tls: create(ServerTLSSettingsSchema, { mode: passthrough, cipherSuites }) };
   }
   const asked = option(options, "tls-terminate-mode");
-  if (asked === "ISTIO_MUTUAL")
-    return { tls: create(ServerTLSSettingsSchema, { mode: Mode.ISTIO_MUTUAL, cipherSuites }) };
+  // As in istiod, listeners with the workload's own certificate have no ciphers of their own.
+  if (asked === "ISTIO_MUTUAL") return { tls: create(ServerTLSSettingsSchema, { mode: Mode.ISTIO_MUTUAL }) };
   if (asked === "ISTIO_SIMPLE") {
-    const builtIn = { mode: Mode.SIMPLE, credentialName: "builtin://", cipherSuites };
+    const builtIn = { mode: Mode.SIMPLE, credentialName: "builtin://" };
     return { tls: create(ServerTLSSettingsSchema, builtIn) };
   }
   return terminated(listener, { place, validation, asked, cipherSuites }, lookups);
@@ -94,15 +94,23 @@ function terminated(
     mode: terminateMode(asked, roots !== undefined, isInsecure),
     cipherSuites,
     ...(more.length > 0 ? { credentialNames: certificates.names } : { credentialName: first ?? "" }),
-    ...(roots && { caCertCredentialName: roots.name, insecureSkipVerify: isInsecure }),
+    // A mode that is asked for by its name holds in place of the fallback.
+    ...(roots && { caCertCredentialName: roots.name, insecureSkipVerify: isInsecure && !modes.has(asked) }),
   });
   return { tls, isInsecure: roots !== undefined && isInsecure };
 }
 
 function terminateMode(asked: string, hasRoots: boolean, isInsecure: boolean): Mode {
-  if (asked === "OPTIONAL_MUTUAL" || (hasRoots && isInsecure)) return Mode.OPTIONAL_MUTUAL;
-  return asked === "MUTUAL" || hasRoots ? Mode.MUTUAL : Mode.SIMPLE;
+  const named = modes.get(asked);
+  if (named !== undefined) return named;
+  if (!hasRoots) return Mode.SIMPLE;
+  return isInsecure ? Mode.OPTIONAL_MUTUAL : Mode.MUTUAL;
 }
+
+const modes: ReadonlyMap<string, Mode> = new Map([
+  ["MUTUAL", Mode.MUTUAL],
+  ["OPTIONAL_MUTUAL", Mode.OPTIONAL_MUTUAL],
+]);
 
 /** Certificates that can be used; a problem where none can, or where there are too many. */
 function certificatesOf(

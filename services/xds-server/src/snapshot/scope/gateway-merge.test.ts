@@ -197,6 +197,8 @@ describe("a server", () => {
 
   it("on an address has it in the name of its routes", () => {
     assert.equal(routeConfigurationName(aServer("a", "HTTP", { bind: "10.0.0.1" }), 80), "http.80.10.0.0.1");
+    const https = aServer("a", "HTTPS", { bind: "10.0.0.1", tls: simple });
+    assert.equal(routeConfigurationName(https, 8443), "https.443.p.a.shop.10.0.0.1");
   });
   it("without TLS settings passes nothing through", () => assert.equal(passesTlsThrough(undefined), false));
   it("hosts may be limited to a namespace", () => {

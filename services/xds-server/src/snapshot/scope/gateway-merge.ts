@@ -194,7 +194,8 @@ export function isHttpServer(server: Server): boolean {
 export function routeConfigurationName({ server, gateway }: GatewayServer, workloadPort: number): string {
   if (!isHttpServer(server)) return "";
   const { number = 0, name = "" } = server.port ?? {};
-  if (!isTlsServer(server)) return `http.${workloadPort}${server.bind === "" ? "" : `.${server.bind}`}`;
+  const bind = server.bind === "" ? "" : `.${server.bind}`;
+  if (!isTlsServer(server)) return `http.${workloadPort}${bind}`;
   const { namespace, name: ofGateway } = gatewayName.read(gateway);
-  return `https.${number}.${name}.${ofGateway}.${namespace}`;
+  return `https.${number}.${name}.${ofGateway}.${namespace}${bind}`;
 }

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Change, Service } from "@flotilla/model";
+import type { JsonObject } from "@flotilla/proto";
 import { Core } from "../../app/core.ts";
-import { aService, aSidecar, put } from "../../testing/mesh.ts";
+import { aConfig, aMesh, aService, aSidecar, put } from "../../testing/mesh.ts";
 import { parseFeatures } from "../features.ts";
 import { query, type View } from "../view.ts";
 import {
@@ -64,6 +65,23 @@ describe("services", () => {
     assert.deepEqual(names, ["early", "late", "named", "all"]);
     const seen = asked(services, (view) => services.map((service) => isServiceVisible(view, service, "shop")));
     assert.deepEqual(seen, [true, true, true, true, false]);
+  });
+
+  it("of ServiceEntries are visible as far as the mesh allows, where that holds for sidecars", () => {
+    const entry = (name: string, exportTo: readonly string[]) =>
+      aService(name, "other", { registry: "External", exportTo });
+    const entries = [entry("all", []), entry("own", ["."]), entry("named", ["shop"]), aService("service", "other")];
+    const seenIn = (namespace: string, serviceEntryVisibility: JsonObject) => {
+      const mesh = aConfig("MeshConfig", "istio-system", "istio", { serviceEntryVisibility });
+      const core = aMesh(...entries, mesh);
+      const names = query("seen", (view) => view.read(servicesExportedTo, namespace).map(({ name }) => name));
+      return core.read(names, core.subjectOf(aSidecar("shop")))?.join();
+    };
+    const limited = { defaultVisibility: "NAMESPACE", applyToSidecars: true };
+    assert.equal(seenIn("shop", { defaultVisibility: "NAMESPACE" }), "named,all,service");
+    assert.equal(seenIn("shop", limited), "service");
+    assert.equal(seenIn("other", limited), "all,own,service");
+    assert.equal(seenIn("other", { ...limited, defaultVisibility: "NONE" }), "service");
   });
 
   it("of several clusters are one, with the addresses and identities of all", () => {

@@ -3,6 +3,7 @@
  * clusters is one here; two ServiceEntries of one host are two, because istiod decides between them by age.
  */
 import { compareText, isIpAddress, isIpv6, ownValue, resolveShortName, type Service } from "@flotilla/model";
+import { visibilityOf } from "../ambient/visibility.ts";
 import { type ServiceText, serviceText } from "../row-index.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
@@ -38,10 +39,9 @@ function nameOf({ registry, name, hostname }: Service): string {
 
 /** The services a namespace may see: its own private ones, those exported to it, those of everybody; each oldest first. */
 export const servicesExportedTo = query<readonly Service[], string>("services-exported-to", (view, namespace) => {
-  const defaults = view.mesh.defaultServiceExportTo;
   const [own, exported, everyone]: [Service[], Service[], Service[]] = [[], [], []];
   for (const service of view.read(allServices)) {
-    const reach = reachOf(service.exportTo.length > 0 ? service.exportTo : defaults, service.namespace, namespace);
+    const reach = reachOf(exportedTo(view, service), service.namespace, namespace);
     if (reach === "everyone") everyone.push(service);
     else if (reach === "own") own.push(service);
     else if (reach === "named") exported.push(service);
@@ -68,8 +68,17 @@ export function reachOf(
 }
 
 export function isServiceVisible(view: View, service: Service, namespace: string): boolean {
-  const exportTo = service.exportTo.length > 0 ? service.exportTo : view.mesh.defaultServiceExportTo;
-  return reachOf(exportTo, service.namespace, namespace) !== "hidden";
+  return reachOf(exportedTo(view, service), service.namespace, namespace) !== "hidden";
+}
+
+/** Of ServiceEntries no more than the mesh allows (`serviceEntryVisibility`), where that holds for sidecars and gateways too. */
+function exportedTo(view: View, service: Service): readonly string[] {
+  const stated = service.exportTo.length > 0 ? service.exportTo : view.mesh.defaultServiceExportTo;
+  if (view.mesh.serviceEntryVisibility?.applyToSidecars !== true) return stated;
+  const visibility = visibilityOf(view, service);
+  if (visibility === "public") return stated;
+  const reachesOwn = ["everyone", "own"].includes(reachOf(stated, service.namespace, service.namespace));
+  return visibility === "namespace" && reachesOwn ? ["."] : ["~"];
 }
 
 function oldest(services: readonly Service[]): Service | undefined {

@@ -94,6 +94,18 @@ const cases: readonly {
     want: ["a.shop.svc.cluster.local:80 shop", "b.depot.svc.cluster.local:80 depot"],
   },
   {
+    name: "without a Sidecar too, a service that its namespace hides from itself is visible as a destination",
+    values: [
+      aService("a", "shop"),
+      aService("b", "shop", { exportTo: ["depot"] }),
+      aConfig("VirtualService", "shop", "vs", {
+        hosts: ["a"],
+        http: [{ route: [{ destination: { host: "b" } }] }],
+      }),
+    ],
+    want: ["a.shop.svc.cluster.local:80 shop", "b.shop.svc.cluster.local:80 shop"],
+  },
+  {
     name: "what an imported VirtualService sends traffic to is visible too, with the port it names",
     values: [
       aService("a", "shop"),

@@ -15,8 +15,6 @@ import {
   listenerPort,
   type ScopeName,
   scopeName,
-  scopeOf,
-  scopeSidecar,
 } from "./sidecar.ts";
 import { listenerHeads, virtualServiceDestinations } from "./virtual-services.ts";
 
@@ -94,9 +92,9 @@ function oneOf(title: string, services: ViewQuery<ScopeName, readonly Service[]>
  * everything can miss only what its own namespace hides from itself.
  */
 const routedServices = query<readonly Service[], ListenerName>("routed-services", (view, listener) => {
-  const { namespace, spec } = listenerOf(view, listener);
+  const { namespace, isOfRouter, spec } = listenerOf(view, listener);
   if (spec === undefined) return [];
-  const missesHidden = scopeSidecar(view, scopeOf(listener)) !== undefined && view.read(hidesServices, namespace);
+  const missesHidden = !isOfRouter && view.read(hidesServices, namespace);
   const importsEverything = spec.port === undefined && spec.hosts.includes("*/*") && !spec.hosts.some(excludes);
   if (importsEverything && !missesHidden) return [];
   const listenPort = listenerPort(spec);

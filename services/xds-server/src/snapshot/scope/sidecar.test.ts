@@ -14,7 +14,6 @@ import {
   listenerPort,
   proxyEgressListeners,
   scopeName,
-  scopeOf,
   sidecarOf,
 } from "./sidecar.ts";
 
@@ -79,7 +78,6 @@ describe("the Sidecar of a proxy", () => {
       const scope = view.read(scopeName);
       assert.deepEqual(egressListeners(view, scope), proxyEgressListeners(view));
       return proxyEgressListeners(view).map(({ name }) => {
-        assert.equal(scopeOf(name), scope);
         const { namespace, isOfRouter, spec } = listenerOf(view, name);
         return `${namespace} ${isOfRouter} ${spec?.hosts.join()}`;
       });

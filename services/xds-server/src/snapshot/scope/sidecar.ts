@@ -40,7 +40,7 @@ export const scopeName = query<ScopeName>("scope-name", (view) => {
   return scopeText.write({ namespace: view.proxy.namespace, home, sidecar: name, type });
 });
 
-export function scopeSidecar(view: View, scope: ScopeName): Config<Sidecar> | undefined {
+function scopeSidecar(view: View, scope: ScopeName): Config<Sidecar> | undefined {
   const { home, sidecar } = scopeText.read(scope);
   return sidecar === "" ? undefined : view.config<Sidecar>("Sidecar", home, sidecar);
 }
@@ -74,11 +74,6 @@ export function egressListeners(view: View, scope: ScopeName): readonly EgressLi
 /** The egress listeners of the proxy, in order. */
 export function proxyEgressListeners(view: View): readonly EgressListener[] {
   return egressListeners(view, view.read(scopeName));
-}
-
-/** The scope that a listener is part of. */
-export function scopeOf(listener: ListenerName): ScopeName {
-  return listenerText.read(listener).scope;
 }
 
 /** The listener of a name, and whose scope it is part of. */

@@ -1,7 +1,8 @@
 /** TLS of ingress ports and of servers of Gateways: modes, sources of certificates, versions and suites. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import { create, decode, type MessageInitShape } from "@flotilla/proto";
+import { QuicDownstreamTransportSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/quic/v3/quic_transport_pb";
 import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
 import {
@@ -13,29 +14,54 @@ import {
   ServerTLSSettingsSchema,
   ServerTLSSettings_TLSProtocol as Version,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { ownTls } from "./own-tls.ts";
+import { type OwnTlsInputs, ownQuicTls, ownTls } from "./own-tls.ts";
 
 type Settings = MessageInitShape<typeof ServerTLSSettingsSchema>;
 type Defaults = MessageInitShape<typeof MeshConfig_TLSConfigSchema>;
 
 const files = { serverCertificate: "/cert", privateKey: "/key", caCertificates: "/ca" };
 
-function contextOf(settings: Settings, defaults?: Defaults, onDemand = false) {
-  const of = create(ServerTLSSettingsSchema, { mode: Mode.SIMPLE, ...files, ...settings });
-  const { name, configType } = ownTls({
-    settings: of,
+const noFiles = { serverCertificate: "", privateKey: "", caCertificates: "" };
+
+function inputsOf(settings: Settings, defaults?: Defaults, onDemand = false): OwnTlsInputs {
+  return {
+    settings: create(ServerTLSSettingsSchema, { mode: Mode.SIMPLE, ...files, ...settings }),
     defaults: defaults && create(MeshConfig_TLSConfigSchema, defaults),
     compliance: "",
     files: { certificate: "", key: "", root: "" },
     onDemand,
     exchangesMetadata: true,
-  });
+  };
+}
+
+function contextOf(settings: Settings, defaults?: Defaults, onDemand = false) {
+  const { name, configType } = ownTls(inputsOf(settings, defaults, onDemand));
   assert.equal(name, "envoy.transport_sockets.tls");
   assert.ok(configType.case === "typedConfig");
   return decode(DownstreamTlsContextSchema, configType.value.value);
 }
 
-const noFiles = { serverCertificate: "", privateKey: "", caCertificates: "" };
+test("the workload's own certificate is the agent's, also by its name as a credential", () => {
+  const { commonTlsContext } = contextOf({ ...noFiles, credentialName: "builtin://" }, undefined, true);
+  assert.deepEqual(
+    commonTlsContext?.tlsCertificateSdsSecretConfigs.map(({ name }) => name),
+    ["default"],
+  );
+});
+
+test("over QUIC certificates of clients are checked, where they come by a Secret, and not asked for", () => {
+  const checks = (settings: Settings) => {
+    const { configType } = ownQuicTls(inputsOf(settings));
+    assert.ok(configType.case === "typedConfig");
+    const { downstreamTlsContext } = decode(QuicDownstreamTransportSchema, configType.value.value);
+    assert.equal(downstreamTlsContext?.requireClientCertificate, false);
+    return downstreamTlsContext.commonTlsContext?.validationContextType.case !== undefined;
+  };
+  const secret = { ...noFiles, credentialName: "a" };
+  assert.deepEqual([checks(secret), checks({ ...secret, mode: Mode.MUTUAL })], [false, true]);
+  assert.deepEqual([checks({ mode: Mode.MUTUAL }), checks({ mode: Mode.OPTIONAL_MUTUAL })], [false, true]);
+  assert.equal(checks({ mode: Mode.ISTIO_MUTUAL }), false);
+});
 
 describe("certificates on demand", () => {
   const selectorOf = (settings: Settings) => {

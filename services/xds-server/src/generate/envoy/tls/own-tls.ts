@@ -25,6 +25,9 @@ import { credentialSecret, fileSecret, onDemandSecret, type SecretServer } from 
 import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 import { type ServerFiles, workloadCertificate, workloadRoot } from "./inbound-tls.ts";
 
+/** The `credentialName` that stands for the workload's own certificate. */
+const ownCertificate = "builtin://";
+
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
 
 export interface OwnTlsInputs {
@@ -67,7 +70,8 @@ export function ownTls(inputs: OwnTlsInputs): TransportSocket {
 
 /** Envoy's selector takes one Secret; a server with several has them before it listens. */
 function hasSingleSecret({ mode, credentialName, credentialNames }: ServerTLSSettings): boolean {
-  return mode !== TlsMode.ISTIO_MUTUAL && credentialNames.length === 0 && credentialName !== "";
+  const isFetched = credentialName !== "" && credentialName !== ownCertificate;
+  return mode !== TlsMode.ISTIO_MUTUAL && credentialNames.length === 0 && isFetched;
 }
 
 /** Envoy 1.40 refuses the selector on listeners that resume sessions. */
@@ -76,7 +80,7 @@ const withoutResumption = {
   sessionTicketKeysType: { case: "disableStatelessSessionResumption" as const, value: true },
 };
 
-/** Over QUIC, where no client certificates are asked for. Source: scenario gateways/http3. */
+/** Over QUIC, where no client certificates are asked for, though they are checked. Source: scenario gateways/http3. */
 export function ownQuicTls(inputs: OwnTlsInputs): TransportSocket {
   const transport = create(QuicDownstreamTransportSchema, {
     downstreamTlsContext: {
@@ -84,6 +88,7 @@ export function ownQuicTls(inputs: OwnTlsInputs): TransportSocket {
       commonTlsContext: {
         alpnProtocols: ["h3"],
         tlsCertificateSdsSecretConfigs: [...certificates(inputs)],
+        ...(checksOverQuic(inputs.settings) && { validationContextType: validation(inputs) }),
         ...compliant(inputs),
       },
     },
@@ -96,11 +101,16 @@ export function ownQuicTls(inputs: OwnTlsInputs): TransportSocket {
 
 const checksClients: ReadonlySet<TlsMode> = new Set([TlsMode.MUTUAL, TlsMode.OPTIONAL_MUTUAL, TlsMode.ISTIO_MUTUAL]);
 
+function checksOverQuic(settings: ServerTLSSettings): boolean {
+  return settings.mode === TlsMode.OPTIONAL_MUTUAL || (settings.mode === TlsMode.MUTUAL && usesSecrets(settings));
+}
+
 /** Secrets by name, of which there may be one for each type of key, or files. */
 function certificates({ settings, files, secretServer }: OwnTlsInputs): readonly Secret[] {
   const { mode, credentialName, credentialNames, tlsCertificates, serverCertificate, privateKey } = settings;
   if (mode === TlsMode.ISTIO_MUTUAL) return [workloadCertificate(files)];
   if (credentialNames.length > 0) return credentialNames.map((name) => credentialSecret(name, secretServer));
+  if (credentialName === ownCertificate) return [workloadCertificate(files)];
   if (credentialName !== "") return [credentialSecret(credentialName, secretServer)];
   const named = tlsCertificates.length > 0 ? tlsCertificates : [{ serverCertificate, privateKey }];
   return named.map((one) => fileSecret(`file-cert:${one.serverCertificate}~${one.privateKey}`));

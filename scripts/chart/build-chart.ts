@@ -13,6 +13,7 @@ const switches: Readonly<Record<string, string>> = {
   autoscaling: ".Values.autoscaling.enabled",
   crds: ".Values.installCrds",
   "cluster-trust-bundle": ".Values.clusterTrustBundle",
+  ambient: ".Values.ambient.enabled",
   console: ".Values.console.enabled",
 };
 const settingsName = "ConfigMap/flotilla";

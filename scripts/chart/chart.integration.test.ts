@@ -68,6 +68,7 @@ describe("the Helm chart", { skip }, () => {
     ["autoscaling is components/autoscaling", ["autoscaling"], ["autoscaling.enabled=true"]],
     ["installCrds is components/crds", ["crds"], ["installCrds=true"]],
     ["clusterTrustBundle is components/cluster-trust-bundle", ["cluster-trust-bundle"], ["clusterTrustBundle=true"]],
+    ["ambient is components/ambient", ["ambient"], ["ambient.enabled=true"]],
     ["console is components/console", ["console"], ["console.enabled=true"]],
     [
       "several together are the components together",

@@ -30,6 +30,12 @@ INSTALL_CRDS: "true"
 ENABLE_CLUSTER_TRUST_BUNDLE_API: "true"
 {{- end }}
 {{- end }}
+{{- define "flotilla.settings.Valuesambientenabled" }}
+{{- if .Values.ambient.enabled }}
+CA_TRUSTED_NODE_ACCOUNTS: {{ .Release.Namespace }}/ztunnel
+PILOT_ENABLE_AMBIENT: "true"
+{{- end }}
+{{- end }}
 {{- define "flotilla.settings" }}
-{{- toYaml (mergeOverwrite (include "flotilla.settings.usual" . | fromYaml) (include "flotilla.settings.ValueshighAvailability" . | fromYaml) (include "flotilla.settings.ValuesinstallCrds" . | fromYaml) (include "flotilla.settings.ValuesclusterTrustBundle" . | fromYaml)) }}
+{{- toYaml (mergeOverwrite (include "flotilla.settings.usual" . | fromYaml) (include "flotilla.settings.ValueshighAvailability" . | fromYaml) (include "flotilla.settings.ValuesinstallCrds" . | fromYaml) (include "flotilla.settings.ValuesclusterTrustBundle" . | fromYaml) (include "flotilla.settings.Valuesambientenabled" . | fromYaml)) }}
 {{- end }}

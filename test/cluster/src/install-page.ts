@@ -7,9 +7,15 @@ import { run } from "./process.ts";
 export const repository = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Each is a chapter, whose title begins the names of its sections. */
-const chapters = ["kubernetes", "beside-istiod", "takeover", "high-availability", "helm", "revision-tags"].map(
-  (name) => `docs/install/${name}.md`,
-);
+const chapters = [
+  "kubernetes",
+  "beside-istiod",
+  "takeover",
+  "high-availability",
+  "helm",
+  "revision-tags",
+  "ambient",
+].map((name) => `docs/install/${name}.md`);
 const operations = "docs/operations.md";
 const executed = new Set<string>();
 

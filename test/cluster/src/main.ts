@@ -10,6 +10,7 @@ const suites = {
   helm: "./helm.suite.ts",
   istiod: "./istiod.suite.ts",
   admission: "./admission.suite.ts",
+  ambient: "./ambient.suite.ts",
 } as const;
 
 /** Why nothing can be tested. */

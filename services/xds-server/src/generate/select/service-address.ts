@@ -1,5 +1,5 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
-import { isIpAddress, isIpv4, ownValue, type Service, type ServicePort } from "@flotilla/model";
+import { isIpAddress, ownValue, type Service, type ServicePort } from "@flotilla/model";
 import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { allocatedAddresses, hasFamily, reachableAddresses } from "../../snapshot/scope/services.ts";
 import type { View } from "../../snapshot/view.ts";
@@ -41,13 +41,14 @@ export function podAddresses(view: View, service: Service, port: ServicePort): r
   return [...new Set(addresses)].filter((one) => one !== own);
 }
 
-/** The service's other addresses in the proxy's cluster, which share the listener of the first. */
+/** The service's other addresses in the proxy's cluster, or those that were allocated to it, which share the listener of the first. */
 export function furtherAddresses(view: View, service: Service, bind: string): readonly string[] {
   if (view.proxy.ipMode !== "dual") return [];
   if (bind === "0.0.0.0") return ["::"];
   if (view.read(listenerTraits).extraAddresses.length === 0) return [];
   const inCluster = ownValue(service.clusterVips, view.proxy.clusterId) ?? [];
-  return inCluster[0] === bind ? inCluster.slice(1) : [];
+  const all = inCluster.length > 0 ? inCluster : allocatedAddresses(view, service);
+  return all[0] === bind ? all.slice(1) : [];
 }
 
 /** The addresses of a service behind its first, as far as the proxy can reach them. */
@@ -61,5 +62,5 @@ export function serviceAddress(view: View, service: Service): string {
   const inCluster = all.find((address) => hasFamily(view, address)) ?? all[0];
   if (inCluster !== undefined && !isUnspecified(inCluster)) return inCluster;
   if (!isUnspecified(service.defaultAddress)) return service.defaultAddress;
-  return allocatedAddresses(view, service).find(isIpv4) ?? service.defaultAddress;
+  return allocatedAddresses(view, service).find((address) => hasFamily(view, address)) ?? service.defaultAddress;
 }

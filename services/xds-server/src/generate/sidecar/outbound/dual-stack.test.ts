@@ -42,3 +42,16 @@ test("further addresses of a service may be called without its port", () => {
   const routes = JSON.stringify(resourceOf(core, aSidecar("shop", dual), typeUrl.route, "http_proxy"));
   assert.match(routes, /"10\.1\.0\.1:8080","\[fd00::9\]","\[fd00::9\]:8080"\]/);
 });
+
+test("allocated addresses of both families share a listener; a proxy of one has its own", () => {
+  const core = aDualMesh();
+  const allocated = { defaultAddress: "0.0.0.0", autoAllocatedIpv4: "240.240.0.9", autoAllocatedIpv6: "2001:2::9" };
+  apply(core, aService("db", "shop", { ...allocated, registry: "External", ports: [aPort("tcp", 5432, "TCP")] }));
+  const answers = { DNS_CAPTURE: "true" };
+  const listener = resourceOf(core, aSidecar("shop", { ...dual, ...answers }), typeUrl.listener, "240.240.0.9_5432");
+  assert.deepEqual(listener?.["additionalAddresses"], [
+    { address: { socketAddress: { address: "2001:2::9", portValue: 5432 } } },
+  ]);
+  const six = namesOf(core, aSidecar("shop", { INSTANCE_IPS: "fd00::1", ...answers }), typeUrl.listener);
+  assert.ok(six.includes("2001:2::9_5432"));
+});

@@ -63,8 +63,8 @@ const callers: readonly Case[] = [
   { key: "source.namespace", values: ["a.b", "c*"], asked: "or(name regex .*/ns/a\\.b/.*, name regex .*/ns/c.*/.*)" },
   { key: "serviceAccounts", values: ["b"], asked: "or(name regex spiffe://.+/ns/shop/(.+/|)sa/b(/.+)?)" },
   { key: "source.serviceAccount", values: ["a/b"], asked: "or(name regex spiffe://.+/ns/a/(.+/|)sa/b(/.+)?)" },
-  { key: "trustDomains", values: ["td"], asked: "or(name prefix spiffe://td/)" },
-  { key: "trustDomains", values: ["*.td"], asked: "or(name regex spiffe://[^/]*\\.td/.*)" },
+  { key: "source.trustDomain", values: ["td"], asked: "or(name prefix spiffe://td/)" },
+  { key: "source.trustDomain", values: ["*.td"], asked: "or(name regex spiffe://[^/]*\\.td/.*)" },
   { key: "source.ip", values: ["10.0.0.0/8"], asked: "or(direct 10.0.0.0/8)" },
   {
     key: "remote.ip",
@@ -117,6 +117,8 @@ describe("a field of a caller", () => {
     const matching = { ...http, trustDomains: ["new", "old"] };
     const text = principalText(principal([field({ key: "source.principal", values: ["new/ns/a/sa/b"] })], matching));
     assert.equal(text, "and(or(name exact spiffe://new/ns/a/sa/b, name exact spiffe://old/ns/a/sa/b))");
+    const domains = principalText(principal([field({ key: "source.trustDomain", values: ["old", "x"] })], matching));
+    assert.equal(domains, "and(or(name prefix spiffe://new/, name prefix spiffe://old/, name prefix spiffe://x/))");
   });
 });
 
@@ -133,7 +135,7 @@ describe("operators of regular expressions in names", () => {
     ["source.namespace", "a.b", "spiffe://td/ns/a.b/sa/c", "spiffe://td/ns/aXb/sa/c"],
     ["source.namespace", "a+(b)", "spiffe://td/ns/a+(b)/sa/c", "spiffe://td/ns/aab/sa/c"],
     ["source.principal", "*.b/ns/c/sa/d", "spiffe://a.b/ns/c/sa/d", "spiffe://aXb/ns/c/sa/d"],
-    ["trustDomains", "*.td", "spiffe://a.td/ns/b/sa/c", "spiffe://aXtd/ns/b/sa/c"],
+    ["source.trustDomain", "*.td", "spiffe://a.td/ns/b/sa/c", "spiffe://aXtd/ns/b/sa/c"],
   ];
   for (const [key, value, meant, other] of names)
     it(`mean themselves: ${key} ${value}`, () => {

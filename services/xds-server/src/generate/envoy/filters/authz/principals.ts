@@ -44,8 +44,7 @@ function oneOf(key: string, values: readonly string[], matching: Matching): read
     if (only !== undefined && more.length === 0) return [only];
     return [or([...(only === undefined ? [] : [only]), ...more])];
   }
-  const read = key === "source.principal" ? inTrustDomains(values, matching.trustDomains) : values;
-  const ids = read.flatMap((value) => single(key, value, matching) ?? []);
+  const ids = withAliases(key, values, matching.trustDomains).flatMap((value) => single(key, value, matching) ?? []);
   return ids.length === 0 ? [] : [or(ids)];
 }
 
@@ -61,7 +60,7 @@ function single(key: string, value: string, { namespace, callersBy }: Matching):
       return caller(callersBy, stringMatcher(value, "spiffe://"));
     case "source.namespace":
       return caller(callersBy, regex(`.*/ns/${quoteRegex(value).replaceAll("\\*", ".*")}/.*`));
-    case "trustDomains":
+    case "source.trustDomain":
       return caller(callersBy, trustDomain(value));
     case "remote.ip":
     case "source.ip": {
@@ -143,6 +142,13 @@ function not(id: Principal): Principal {
 
 /** Stands for the mesh's own trust domain, whatever it is called. */
 const localDomain = "cluster.local";
+
+/** A name of the mesh's trust domain stands for all of them. */
+function withAliases(key: string, values: readonly string[], trustDomains: readonly string[]): readonly string[] {
+  if (key === "source.principal") return inTrustDomains(values, trustDomains);
+  if (key !== "source.trustDomain") return values;
+  return [...new Set(values.flatMap((value) => (trustDomains.includes(value) ? trustDomains : [value])))];
+}
 
 export function inTrustDomains(principals: readonly string[], trustDomains: readonly string[]): readonly string[] {
   if (trustDomains.length === 0) return principals;

@@ -36,7 +36,7 @@ describe("a rule's fields", () => {
     const source = { principals: ["p"], notRequestPrincipals: ["r"], serviceAccounts: ["s"], namespaces: ["n"] };
     const blocks = { trustDomains: ["t"], remoteIpBlocks: ["1.1.1.1"], notIpBlocks: ["2.2.2.2"] };
     assert.deepEqual(read({ from: [{ source: { ...source, ...blocks } }] }).sources, [
-      "source.principal=p request.auth.principal=!r serviceAccounts=s source.namespace=n trustDomains=t remote.ip=1.1.1.1 source.ip=!2.2.2.2",
+      "source.principal=p request.auth.principal=!r serviceAccounts=s source.trustDomain=t source.namespace=n remote.ip=1.1.1.1 source.ip=!2.2.2.2",
     ]);
   });
   it("are one list for each alternative, conditions in all of them, each on its side", () => {

@@ -53,8 +53,8 @@ function sourceFields(source: Source | undefined): readonly Field[] {
     { key: "source.principal", values: source.principals, notValues: source.notPrincipals },
     { key: "request.auth.principal", values: source.requestPrincipals, notValues: source.notRequestPrincipals },
     { key: "serviceAccounts", values: source.serviceAccounts, notValues: source.notServiceAccounts },
+    { key: "source.trustDomain", values: source.trustDomains, notValues: source.notTrustDomains },
     { key: "source.namespace", values: source.namespaces, notValues: source.notNamespaces },
-    { key: "trustDomains", values: source.trustDomains, notValues: source.notTrustDomains },
     { key: "remote.ip", values: source.remoteIpBlocks, notValues: source.notRemoteIpBlocks },
     { key: "source.ip", values: source.ipBlocks, notValues: source.notIpBlocks },
   ]);

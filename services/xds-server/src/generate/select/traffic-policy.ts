@@ -10,15 +10,22 @@ import {
 import { query, type View } from "../../snapshot/view.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 
-/** The policy that holds for a target: its rule's, completed by the mesh's. The identical one as long as the rule is. */
+/**
+ * The policy that holds for a target: its rule's, completed by the mesh's, as in istiod not within waypoints. The identical one as long as the
+ * rule is.
+ */
 export function clusterPolicy(view: View, target: ClusterTarget): TrafficPolicy | undefined {
-  return target.rule === undefined ? view.read(meshPolicy) : view.read(policyOfTarget, target);
+  if (target.rule !== undefined) return view.read(policyOfTarget, target);
+  return target.layer === undefined ? view.read(meshPolicy) : undefined;
 }
 
 const policyOfTarget = query<TrafficPolicy | undefined, ClusterTarget>(
   "traffic-policy",
-  (view, { rule, port, subset }) =>
-    withDefaults(view.mesh.defaultTrafficPolicy, rule && trafficPolicyOf(rule.spec, port.number, subset)),
+  (view, { rule, port, subset, layer }) =>
+    withDefaults(
+      layer === undefined ? view.mesh.defaultTrafficPolicy : undefined,
+      rule && trafficPolicyOf(rule.spec, port.number, subset),
+    ),
 );
 
 const meshPolicy = query<TrafficPolicy | undefined>("mesh-traffic-policy", (view) =>

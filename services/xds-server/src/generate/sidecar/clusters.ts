@@ -108,14 +108,15 @@ function select(view: View, name: string): ClusterInputs | undefined {
   if (view.read(tunnelClusterNames).includes(name)) return selectTunnelCluster(view, name);
   const fixed = fixedNames.find((one) => one === name);
   if (fixed === undefined) return name.startsWith("inbound|") ? selectInboundCluster(view, name) : undefined;
+  const pool = meshPool(view);
   return {
     kind: "fixed",
     name: fixed,
-    connectTimeout: view.mesh.connectTimeout,
+    connectTimeout: (fixed === "BlackHoleCluster" ? undefined : pool?.tcp?.connectTimeout) ?? view.mesh.connectTimeout,
     keepalive: view.mesh.tcpKeepalive,
     exchangesMetadata,
     ipMode: view.proxy.ipMode,
-    pool: meshPool(view),
+    pool,
     preservesCase,
     tracksRemaining,
     exchangedLabels,

@@ -106,7 +106,7 @@ function automaticNames(inputs: OutboundClusterInputs) {
   if (policy?.tls === undefined && isDynamic && autoMtlsMatches === "by-endpoint")
     return { autoSni: true, autoSanValidation: true };
   if (!mayUseSecret(credentialName, mayUseSecrets)) return {};
-  const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && isDynamic;
+  const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && (isDynamic || inputs.files !== "");
   if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL && !isMeshTls) return {};
   const autoSni = sni === "";
   const isChecked = subjectAltNames?.length === 0 && insecureSkipVerify !== true;

@@ -18,6 +18,28 @@ test("the files that a proxy was started with count before those of a rule", () 
   assert.deepEqual(secrets(mutual).toSorted(), ["file-cert:/c/c.pem~/c/k.pem", "file-root:/c/r.pem"]);
 });
 
+test("the mesh's own mutual TLS of a rule is that of the files, for the host of the request", () => {
+  assert.deepEqual(secrets({ mode: "ISTIO_MUTUAL" }).toSorted(), ["file-cert:/c/c.pem~/c/k.pem", "file-root:/c/r.pem"]);
+  const rule = aConfig("DestinationRule", "shop", "r", {
+    host: "web",
+    trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } },
+  });
+  const core = aMesh(aService("web", "shop"), rule);
+  const isAutomatic = (metadata: Record<string, string>) =>
+    JSON.stringify(
+      resourceOf(core, aSidecar("shop", metadata), typeUrl.cluster, "outbound|80||web.shop.svc.cluster.local"),
+    ).includes('"autoSni":true');
+  assert.deepEqual([isAutomatic(files), isAutomatic({})], [true, false]);
+});
+
+test("connections that pass through take the mesh's default pool", () => {
+  const connectionPool = { tcp: { connectTimeout: "4s" } };
+  const mesh = aConfig("MeshConfig", "istio-system", "istio", { defaultTrafficPolicy: { connectionPool } });
+  const timeoutOf = (name: string) =>
+    resourceOf(aMesh(mesh), aSidecar("shop"), typeUrl.cluster, name)?.["connectTimeout"];
+  assert.deepEqual(["PassthroughCluster", "BlackHoleCluster"].map(timeoutOf), ["4s", "10s"]);
+});
+
 test("outside of the mesh the rule's own certificates count", () => {
   const outside = aService("web", "shop", { meshExternal: true });
   assert.deepEqual(secrets(mutual, outside).toSorted(), ["file-cert:/r/c.pem~/r/k.pem", "file-root:/r/ca.pem"]);

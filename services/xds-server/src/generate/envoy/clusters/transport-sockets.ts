@@ -71,10 +71,10 @@ function transportChoice(inputs: TlsInputs, http2: boolean): Choice {
   if (inputs.passesTls) return { kind: "passing" };
   if (settings === undefined && mode === "by-endpoint" && inputs.files === "")
     return { kind: "by-endpoint", tls: meshTls(inputs, http2) };
-  const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
+  const usesFiles = settings !== undefined && showsFiles(settings, inputs.files);
+  const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL && !usesFiles;
   if (isMesh) return { kind: "mesh", tls: meshTls(inputs, http2) };
-  if (settings === undefined || !isOwnTls(settings)) return { kind: "plain" };
-  const usesFiles = inputs.files !== "" && settings.mode === TlsMode.MUTUAL;
+  if (settings === undefined || settings.mode === TlsMode.DISABLE) return { kind: "plain" };
   if (!usesFiles && !mayUseSecret(settings.credentialName, inputs.mayUseSecrets)) return { kind: "plain" };
   const declared = inputs.service.registry === "External" ? identities(inputs) : [];
   const tls = destinationRuleTls({
@@ -134,10 +134,22 @@ function isOwnTls(settings: ClientTLSSettings | undefined): boolean {
   return settings !== undefined && settings.mode !== TlsMode.DISABLE && settings.mode !== TlsMode.ISTIO_MUTUAL;
 }
 
+/** A rule's mutual TLS, the mesh's own too, is that of the files that the proxy was started with. */
+function showsFiles({ mode }: ClientTLSSettings, files: string): boolean {
+  return files !== "" && (mode === TlsMode.MUTUAL || mode === TlsMode.ISTIO_MUTUAL);
+}
+
 /** The certificates that the proxy was started with count instead of the rule's. */
-function withFiles({ mode, sni, subjectAltNames }: ClientTLSSettings, files: string): ClientTLSSettings {
+function withFiles(stated: ClientTLSSettings, files: string): ClientTLSSettings {
   const [clientCertificate = "", privateKey = "", caCertificates = ""] = files.split("\n");
-  return create(ClientTLSSettingsSchema, { mode, sni, subjectAltNames, clientCertificate, privateKey, caCertificates });
+  const { sni, subjectAltNames, insecureSkipVerify } = stated;
+  const shown = { mode: TlsMode.MUTUAL, clientCertificate, privateKey, caCertificates };
+  return create(ClientTLSSettingsSchema, {
+    ...shown,
+    sni,
+    subjectAltNames,
+    ...(insecureSkipVerify !== undefined && { insecureSkipVerify }),
+  });
 }
 
 /** Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out. Roots are no secrets. */

@@ -1,6 +1,7 @@
 /** Access logs of the mesh's extension providers: files, and services that take them by gRPC. */
-import { create, type GenMessage, type Message, type MessageInitShape, pack } from "@flotilla/proto";
+import { create, fromJson, type GenMessage, type Message, type MessageInitShape, pack } from "@flotilla/proto";
 import { ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
+import { TypedExtensionConfigSchema } from "@flotilla/proto/envoy/config/core/v3/extension_pb";
 import {
   type CommonGrpcAccessLogConfigSchema,
   HttpGrpcAccessLogConfigSchema,
@@ -19,10 +20,12 @@ import {
   defaultJsonFormat,
   defaultTextFormat,
   fileLog,
+  formatters,
   jsonLog,
   type Log,
   plainLog,
   textLog,
+  textsIn,
 } from "../envoy/filters/file-log.ts";
 import type { OutsideService } from "../envoy/filters/outside-service.ts";
 import { outsideService } from "./outside-service.ts";
@@ -107,10 +110,13 @@ function ofBootstrap(logName: string) {
 function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service: OutsideService): Log {
   // A label that is no text is sent empty, as by istiod.
   const labels = Object.entries(logFormat?.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const text = logFormat?.text || defaultTextFormat;
+  const { formatters: operators = [] } = formatters([text, ...textsIn(logFormat?.labels ?? {})]);
   return log("envoy.access_loggers.open_telemetry", OpenTelemetryAccessLogConfigSchema, {
     commonConfig: common(service, logName || "otel_envoy_accesslog", allPeers),
     disableBuiltinLabels: true,
-    body: { value: { case: "stringValue", value: logFormat?.text || defaultTextFormat } },
+    body: { value: { case: "stringValue", value: text } },
+    formatters: operators.map((operator) => fromJson(TypedExtensionConfigSchema, operator)),
     ...(labels.length > 0 && {
       attributes: {
         values: labels.map(([key, value]) => ({

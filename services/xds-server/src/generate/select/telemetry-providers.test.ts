@@ -88,6 +88,13 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
       "{commonConfig: {logName: n, grpcService: {envoyGrpc: {clusterName: outbound|4317||collector.shop.example, authority: collector.shop.example}}, filterStateObjectsToLog: [upstream_peer, downstream_peer, wasm.upstream_peer, wasm.upstream_peer_id, wasm.downstream_peer, wasm.downstream_peer_id], transportApiVersion: V3}, body: {stringValue: t}, attributes: {values: [{key: a, value: {stringValue: b}}]}, disableBuiltinLabels: true, OpenTelemetryAccessLogConfig}",
     ],
     [
+      "of OpenTelemetry with an operator of an extension",
+      { envoyOtelAls: at({ logFormat: { text: "t", labels: { a: "%REQ_WITHOUT_QUERY(:PATH)%" } } }) },
+      logging(),
+      "accessLog.0.typedConfig.formatters",
+      "[{name: envoy.formatter.req_without_query, typedConfig: {ReqWithoutQuery}}]",
+    ],
+    [
       "of a gRPC service for HTTP",
       {
         envoyHttpAls: at({

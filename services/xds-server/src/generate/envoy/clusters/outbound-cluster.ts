@@ -56,7 +56,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
     ...outlierDetection(policy?.outlierDetection),
     filters: clusterFilters(inputs),
     ...clusterMetadata({
-      services: (isDynamic && !isWithinWaypoint) || !traits.namesServices ? [] : [service],
+      services: isWithinWaypoint || (traits.namesServices && !isDynamic) ? [service] : [],
       rule,
       subset,
       layer: inputs.layer,

@@ -24,14 +24,12 @@ export function fileLog(
 }
 
 export function jsonLog(path: string, jsonFormat: JsonObject, omitEmptyValues = false): Log {
-  // As in istiod, only values on the first level are looked at.
-  const texts = Object.values(jsonFormat).filter((value) => typeof value === "string");
   return logOf({
     path,
     logFormat: {
       jsonFormat,
       jsonFormatOptions: {},
-      ...formatters(texts),
+      ...formatters(textsIn(jsonFormat)),
       ...(omitEmptyValues && { omitEmptyValues }),
     },
   });
@@ -56,14 +54,21 @@ export function plainLog(path: string): Log {
   return logOf({ path });
 }
 
-/** The one operator that Envoy has in an extension; others come with it. */
-function formatters(formats: readonly string[]): JsonObject {
-  if (!formats.some((format) => format.includes("%REQ_WITHOUT_QUERY"))) return {};
-  const typedConfig = {
-    "@type": "type.googleapis.com/envoy.extensions.formatter.req_without_query.v3.ReqWithoutQuery",
-  };
-  return { formatters: [{ name: "envoy.formatter.req_without_query", typedConfig }] };
+/** As in istiod, only values on the first level are looked at. */
+export function textsIn(fields: JsonObject): readonly string[] {
+  return Object.values(fields).filter((value) => typeof value === "string");
 }
+
+/** The one operator that Envoy has in an extension; others come with it. */
+export function formatters(formats: readonly string[]): { readonly formatters?: JsonObject[] } {
+  if (!formats.some((format) => format.includes("%REQ_WITHOUT_QUERY"))) return {};
+  return { formatters: [withoutQuery] };
+}
+
+const withoutQuery: JsonObject = {
+  name: "envoy.formatter.req_without_query",
+  typedConfig: { "@type": "type.googleapis.com/envoy.extensions.formatter.req_without_query.v3.ReqWithoutQuery" },
+};
 
 function logOf(json: JsonObject): Log {
   return { name: "envoy.access_loggers.file", config: pack(FileAccessLogSchema, fromJson(FileAccessLogSchema, json)) };

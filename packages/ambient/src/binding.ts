@@ -44,12 +44,12 @@ export interface BindingLookups {
   readonly home: Labelled;
 }
 
-/** The waypoint that an object names; `none`: it opts out, whatever its namespace names. */
+/** The waypoint that an object names; `none`: it opts out, whatever its namespace names. An empty name is that of a waypoint that is missing. */
 function wantedWaypoint(labels: Labels, namespace: string): WaypointName | "none" | undefined {
-  const name = ownValue(labels, waypointLabel) ?? "";
-  if (name === "") return undefined;
+  const name = ownValue(labels, waypointLabel);
+  if (name === undefined) return undefined;
   if (name === "none") return "none";
-  return { namespace: ownValue(labels, waypointNamespaceLabel) || namespace, name };
+  return { namespace: ownValue(labels, waypointNamespaceLabel) ?? namespace, name };
 }
 
 interface Found {

@@ -18,7 +18,7 @@ export {
 } from "./binding.ts";
 export { addressNames, type ServiceFacts, type WorkloadFacts } from "./facts.ts";
 export { addressBytes, serviceAddress, workloadAddress, workloadMessage } from "./messages.ts";
-export { gatewayWorkload, type HboneGateway, hboneGatewayOf, remoteHboneGateways } from "./network-gateway.ts";
+export { gatewayWorkload, type HboneGateway, hboneGatewaysOf, remoteHboneGateways } from "./network-gateway.ts";
 export {
   convertPeerAuthentication,
   peerAuthenticationOfPolicy,

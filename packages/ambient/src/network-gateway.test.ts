@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
 import type { Config } from "@flotilla/model";
-import { gatewayWorkload, hboneGatewayOf } from "./network-gateway.ts";
+import { gatewayWorkload, hboneGatewaysOf } from "./network-gateway.ts";
 
 type Gateway = Config<KubernetesGatewaySpec>;
 
@@ -21,7 +21,7 @@ const address = (value: string, type = "IPAddress") => ({ addresses: [{ type, va
 
 describe("a Gateway is the way into another network", () => {
   test("by the address in its status, with the account of its pods", () => {
-    assert.deepEqual(hboneGatewayOf(aGateway()), {
+    assert.deepEqual(hboneGatewaysOf(aGateway())[0], {
       ...{ network: "remote", namespace: "edge", name: "east", serviceAccount: "east-istio-remote" },
       ...{ destination: { network: "remote", address: "192.0.2.1" }, port: 15010 },
     });
@@ -41,6 +41,11 @@ describe("a Gateway is the way into another network", () => {
         expected: undefined,
       },
       { name: "not as a waypoint", gateway: aGateway({ gatewayClassName: "istio-waypoint" }), expected: undefined },
+      {
+        name: "not as a gateway of its own network",
+        gateway: aGateway({ gatewayClassName: "istio-east-west" }),
+        expected: undefined,
+      },
       { name: "not without an address", gateway: aGateway({}, { status: {} }), expected: undefined },
       {
         name: "by an address that it names itself before its status has one",
@@ -65,10 +70,26 @@ describe("a Gateway is the way into another network", () => {
     ];
   for (const { name, gateway, expected } of cases)
     test(name, () => {
-      const found = hboneGatewayOf(gateway);
+      const [found] = hboneGatewaysOf(gateway);
       if (expected === undefined || found === undefined) assert.equal(found, expected);
       else assert.deepEqual({ ...found, ...expected }, found);
     });
+});
+
+test("each address of a Gateway is a way into the network", () => {
+  const addresses = [
+    { type: "Hostname", value: "east.example" },
+    { type: "IPAddress", value: "192.0.2.1" },
+    { type: "NamedAddress", value: "x" },
+  ];
+  const found = hboneGatewaysOf(aGateway({}, { status: { addresses } }));
+  assert.deepEqual(
+    found.map(({ destination }) => destination),
+    [
+      { namespace: "edge", hostname: "east.example" },
+      { network: "remote", address: "192.0.2.1" },
+    ],
+  );
 });
 
 describe("a way into another network is a workload", () => {

@@ -2,7 +2,7 @@
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
 import { type Config, isIpAddress, ownValue, type Service } from "@flotilla/model";
 import type { GatewayFacts, WorkloadFacts } from "./facts.ts";
-import { gatewayDestination, hbonePort } from "./waypoint.ts";
+import { hbonePort } from "./waypoint.ts";
 
 export interface HboneGateway extends GatewayFacts {
   /** The network behind it. */
@@ -15,36 +15,39 @@ export interface HboneGateway extends GatewayFacts {
 }
 
 const networkLabel = "topology.istio.io/network";
-const waypointClass = "istio-waypoint";
+/** Stands for a gateway that lies where no control plane can ask. */
+const remoteClass = "istio-remote";
 const accountAnnotation = "gateway.istio.io/service-account";
 
-/** Undefined without the label of a network, an HBONE listener, or an address, and for waypoints. Source: istiod asked. */
-export function hboneGatewayOf(gateway: Config<KubernetesGatewaySpec>): HboneGateway | undefined {
+/**
+ * One for each address of a Gateway: none without the label of a network or an HBONE listener, and for those of other classes, which lead into
+ * their own network. Source: istiod asked.
+ */
+export function hboneGatewaysOf(gateway: Config<KubernetesGatewaySpec>): readonly HboneGateway[] {
   const { key, labels, annotations, spec } = gateway;
   const network = ownValue(labels, networkLabel) ?? "";
   const listener = spec.listeners?.find(({ protocol }) => protocol === "HBONE");
-  if (network === "" || listener === undefined || spec.gatewayClassName === waypointClass) return undefined;
-  const destination = gatewayDestination(gateway, network) ?? namedDestination(gateway, network);
-  if (destination === undefined) return undefined;
-  const serviceAccount =
-    ownValue(annotations, accountAnnotation) ?? `${key.name}-${spec.gatewayClassName ?? "istio-remote"}`;
-  return {
-    network,
-    namespace: key.namespace,
-    name: key.name,
-    serviceAccount,
-    destination,
+  if (network === "" || listener === undefined || spec.gatewayClassName !== remoteClass) return [];
+  const serviceAccount = ownValue(annotations, accountAnnotation) ?? `${key.name}-${remoteClass}`;
+  const common = { network, namespace: key.namespace, name: key.name, serviceAccount };
+  return addressesOf(gateway).map((address) => ({
+    ...common,
+    destination: isIpAddress(address) ? { network, address } : { namespace: key.namespace, hostname: address },
     port: listener.port ?? hbonePort,
-  };
+  }));
 }
 
-/** Addresses that the Gateway itself names, before its status has any. */
-function namedDestination(
-  { key, labels, annotations, creationTimeMs, spec }: Config<KubernetesGatewaySpec>,
-  network: string,
-) {
-  const status = { addresses: spec.addresses ?? [] };
-  return gatewayDestination({ key, labels, annotations, creationTimeMs, spec, status }, network);
+interface GatewayAddresses {
+  readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
+}
+
+/** Those of its status, and before it has any those that the Gateway itself names. */
+function addressesOf({ spec, status }: Config<KubernetesGatewaySpec>): readonly string[] {
+  const { addresses = [] } = (status ?? {}) as GatewayAddresses;
+  const all = addresses.length > 0 ? addresses : (spec.addresses ?? []);
+  return all.flatMap(({ type = "IPAddress", value = "" }) =>
+    (type === "IPAddress" && isIpAddress(value)) || (type === "Hostname" && value !== "") ? [value] : [],
+  );
 }
 
 /** The gateways of another cluster's Gateway, one for each of its addresses. */

@@ -68,7 +68,7 @@ export function waypointOf(
 }
 
 /** The first host name of the status, else its first address. */
-export function gatewayDestination(
+function gatewayDestination(
   { key, status }: Config<KubernetesGatewaySpec>,
   network: string,
 ): GatewayDestination | undefined {

@@ -17,10 +17,12 @@ export interface NetworkGateway {
   /** Empty for gateways of MeshNetworks that name no service. */
   readonly clusterId: string;
   readonly address: string;
+  /** Where it routes the mesh's TLS by server names; 0 where it does not. */
   readonly port: number;
-  /** It takes HBONE there, and TLS of sidecars only where `takesTls` states it. */
-  readonly isHbone?: boolean;
-  readonly takesTls?: boolean;
+  /** Where it takes HBONE, if it does. */
+  readonly hbonePort?: number;
+  /** `namespace/name` of the Gateway of the Gateway API that it is, unless a Service is known by its label. */
+  readonly gateway?: string;
 }
 
 export interface GatewayOfNetwork {

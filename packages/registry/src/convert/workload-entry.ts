@@ -41,7 +41,7 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
     kind: "WorkloadEntry",
     workload: {
       ...entryWorkload(spec, entry.key.name, entry.key.namespace, context),
-      ...hboneTrait(spec.labels ?? {}, entry.annotations),
+      ...hboneTrait(spec.labels ?? {}, isFoundByAddress(spec, context) ? entry.annotations : {}),
     },
     addresses: [address],
     weight: spec.weight ?? 0,
@@ -52,6 +52,14 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
     byNameOnly: address !== "" && !isIpAddress(address),
     definedBy: `WorkloadEntry/${entry.key.namespace}/${entry.key.name}`,
   };
+}
+
+/**
+ * True where callers find the workload that ztunnels know: as in istiod, an entry without a network is an endpoint of none, and a workload in that of
+ * the cluster.
+ */
+function isFoundByAddress({ network = "" }: WorkloadEntrySpec, { systemNetwork }: EndpointContext): boolean {
+  return network !== "" || systemNetwork === "";
 }
 
 /** Properties that endpoints of a WorkloadEntry inherit from it. */

@@ -34,11 +34,11 @@ export const tunnelAuthorizationFilters = query<AuthorizationFilters>("tunnel-au
 );
 
 /**
- * Of a waypoint, before what is within its tunnels: the policies that a workload with its labels would have, of which what asks for
- * connections counts (ENABLE_LAYERED_WAYPOINT_AUTHORIZATION_POLICIES).
+ * Of a waypoint, or a sidecar that ends tunnels itself, before what is within its tunnels: the policies that a workload with its labels would have,
+ * of which what asks for connections counts (ENABLE_LAYERED_WAYPOINT_AUTHORIZATION_POLICIES).
  */
 export const layeredAuthorizationFilters = query<readonly HttpFilter[]>("layered-authorization-filters", (view) => {
-  if (view.proxy.type !== "waypoint" || !view.feature("layeredWaypointPolicies")) return [];
+  if (!view.feature("layeredWaypointPolicies")) return [];
   const namespaces = [...new Set([view.mesh.rootNamespace, view.proxy.namespace])];
   const all = namespaces.flatMap((namespace) => view.row(authorizationPoliciesByNamespace, namespace));
   return connectionRulesAsHttpFilters({

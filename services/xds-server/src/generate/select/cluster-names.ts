@@ -22,10 +22,11 @@ export const waypointOutboundNames = query<readonly string[]>("waypoint-outbound
   view.read(waypointDestinations).flatMap((service) => namesOfService(view, service, false)),
 );
 
-/** Of the services that an east-west gateway leads connections to outside of tunnels. */
-export const eastWestOutboundNames = query<readonly string[]>("east-west-outbound-names", (view) =>
-  destinationServices(view).flatMap((service) => namesOfService(view, service, false)),
-);
+/** Of the services that an east-west gateway leads connections to outside of tunnels and, as in istiod, of those that routes of the services behind it name. */
+export const eastWestOutboundNames = query<readonly string[]>("east-west-outbound-names", (view) => {
+  const services = new Set([...destinationServices(view), ...view.read(waypointDestinations)]);
+  return [...services].flatMap((service) => namesOfService(view, service, false));
+});
 
 /** Those that a gateway between networks distinguishes by their server name, of the mesh's own services; none for other gateways. */
 export const passingClusterNames = query<readonly string[]>("passing-cluster-names", (view) => {

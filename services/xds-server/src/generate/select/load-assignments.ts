@@ -13,10 +13,15 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { namespaceTraits } from "../../snapshot/ambient/namespaces.ts";
 import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
-import { serviceText } from "../../snapshot/row-index.ts";
+import { type EndpointShards, serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { calledEndpoints } from "../../snapshot/scope/called-endpoints.ts";
-import { dependsOnCluster, discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
+import {
+  dependsOnCluster,
+  discoverableEndpoints,
+  endpointsInCluster,
+  isCalledInCluster,
+} from "../../snapshot/scope/discoverable-endpoints.ts";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { farCallsOf, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { gatewaysBeforeNames, networkGateways } from "../../snapshot/scope/network-gateways.ts";
@@ -57,18 +62,24 @@ function discovered(target: ClusterTarget | undefined): ClusterTarget | undefine
 
 /** @param portNumber of the service, for endpoints that are part of the cluster */
 export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
-  const { source, isPerCluster, ...rules } = view.read(endpointRules, target);
+  const { source, scope, ...rules } = view.read(endpointRules, target);
   return {
     ...rules,
-    shards: isPerCluster ? discoverableEndpoints(view, source) : calledEndpoints(view, source),
+    shards: endpointsOf(view, source, scope),
     portNumber: rules.behindWaypoint === "" ? portNumber : 0,
   };
+}
+
+function endpointsOf(view: View, source: Service, scope: EndpointRules["scope"]): EndpointShards {
+  if (scope === "cluster") return view.read(endpointsInCluster, serviceText.write(source));
+  return scope === "discoverable" ? discoverableEndpoints(view, source) : calledEndpoints(view, source);
 }
 
 interface EndpointRules extends Omit<EndpointInputs, "shards" | "portNumber"> {
   /** Whose endpoints are called. */
   readonly source: Service;
-  readonly isPerCluster: boolean;
+  /** Of all clusters, as far as they let callers of others see them, or of the caller's own. */
+  readonly scope: "all" | "discoverable" | "cluster";
 }
 
 /** Independent of the endpoints: a change of endpoints costs their selection alone. */
@@ -83,7 +94,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
   return {
     clusterName,
     source,
-    isPerCluster: dependsOnCluster(view, source),
+    scope: scopeOf(view, source),
     portName: ingress?.portName ?? (isPoolService(service.labels) ? undefined : port.name),
     subset: ingress === undefined ? JSON.stringify(subsetLabels(rule, subset)) : "{}",
     sendsUnhealthy: sendsUnhealthy(view, service, policy),
@@ -97,6 +108,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     behindWaypoint: ingress?.destination ?? "",
     farCalls,
     network: isFlat ? "" : view.proxy.network,
+    ipMode: isFlat ? "dual" : view.proxy.ipMode,
     remoteTarget:
       farCalls === "direct-or-gateway" || farCalls === "gateway-only" ? "" : `${service.hostname}:${port.number}`,
     networkView: view.read(networkView),
@@ -104,6 +116,11 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     ...localityInputs(view, service, policy),
   };
 });
+
+function scopeOf(view: View, source: Service): EndpointRules["scope"] {
+  if (view.read(isCalledInCluster, serviceText.write(source))) return "cluster";
+  return dependsOnCluster(view, source) ? "discoverable" : "all";
+}
 
 /** A sidecar calls names of other networks directly, as in istiod. */
 function farCallsTo(view: View, service: Service): FarCalls {
@@ -215,6 +232,8 @@ function ingressWaypoint(view: View, { service, port }: ClusterTarget): IngressW
   if (view.proxy.type !== "router" || !view.feature("ingressWaypoints") || !sendsHbone(view)) return undefined;
   const { labels: home } = view.read(namespaceTraits, service.namespace);
   if (ingressUsesWaypoint(service.labels, home) !== true) return undefined;
+  // As in istiod: a cluster of names takes no endpoints of another service.
+  if (isByDns(service)) return undefined;
   const { waypoint } = view.read(serviceBinding, serviceText.write(service));
   if (waypoint === undefined || !("hostname" in waypoint.destination)) return undefined;
   const own = serviceIn(view, waypoint.destination.namespace, waypoint.destination.hostname);

@@ -1,4 +1,5 @@
 /** Settings of DestinationRules for TCP connections to a destination, as far as its listener carries them out. */
+import type { Service } from "@flotilla/model";
 import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
@@ -20,7 +21,10 @@ export interface TcpDestination {
 
 /** Of several destinations the first one's rule counts, without a subset. */
 export function tcpPolicy(view: View, { host, subset }: TcpDestination): TcpPolicy {
-  const service = visibleService(view, host);
+  return tcpPolicyOf(view, visibleService(view, host), subset);
+}
+
+export function tcpPolicyOf(view: View, service: Service | undefined, subset: string): TcpPolicy {
   const rule = service === undefined ? undefined : destinationRuleOf(view, service)?.spec;
   if (rule === undefined) return {};
   const policy = policyOf(rule, subset);

@@ -370,11 +370,47 @@ const chainFields: readonly (readonly [name: string, given: WaypointGiven, chain
     "inbound-vip|9000|tcp|web.shop.svc.cluster.local",
   ],
   [
-    "TCP of an address's match",
+    "TCP whatever address a match names",
     { objects: [virtualService({ tcp: [{ match: [{ destinationSubnets: ["10.0.0.0/8"] }], route: [to("cart")] }] })] },
     webTcp,
     "filters.1.typedConfig.cluster",
-    "inbound-vip|9000|tcp|web.shop.svc.cluster.local",
+    "inbound-vip|7070|tcp|cart.shop.svc.cluster.local",
+  ],
+  [
+    "TCP by a route for TLS to the service's own name before one for TCP",
+    {
+      objects: [
+        virtualService({
+          tls: [
+            { match: [{ sniHosts: ["other.example"] }], route: [to("other")] },
+            { match: [{ sniHosts: [hostOf("web")], port: 9000 }], route: [to("cart", { port: { number: 7070 } })] },
+          ],
+          tcp: [{ route: [to("web", { port: { number: 80 } })] }],
+        }),
+      ],
+    },
+    webTcp,
+    "filters.1.typedConfig.cluster",
+    "inbound-vip|7070|tcp|cart.shop.svc.cluster.local",
+  ],
+  [
+    "the times of connections that the service's rule sets",
+    { objects: [rule("web", { trafficPolicy: { connectionPool: { tcp: { idleTimeout: "7s" } } } })] },
+    webTcp,
+    "filters.1.typedConfig.idleTimeout",
+    "7s",
+  ],
+  [
+    "those of the service that a route leads to",
+    {
+      objects: [
+        virtualService({ tcp: [{ route: [to("cart", { port: { number: 7070 } })] }] }),
+        rule("cart", { trafficPolicy: { connectionPool: { tcp: { idleTimeout: "8s" } } } }),
+      ],
+    },
+    webTcp,
+    "filters.1.typedConfig.idleTimeout",
+    "8s",
   ],
   [
     "the log of a service's own Telemetry",

@@ -43,7 +43,8 @@ describe("ztunnels know as workloads", () => {
       "NetworkGateway/west/192.0.2.2/15008",
     ]);
   });
-  test("none of their own network", () => assert.deepEqual(gateways(aGateway("own", "here", "192.0.2.1")), []));
+  test("one of their own network", () =>
+    assert.deepEqual(gateways(aGateway("own", "here", "192.0.2.1")), ["NetworkGateway/here/192.0.2.1/15008"]));
 });
 
 describe("a workload names the gateway", () => {

@@ -2,7 +2,7 @@
 import {
   gatewayWorkload,
   type HboneGateway,
-  hboneGatewayOf,
+  hboneGatewaysOf,
   remoteHboneGateways,
   type WorkloadFacts,
 } from "@flotilla/ambient";
@@ -15,23 +15,21 @@ import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 
 const gatewayName = textCodec("HboneGatewayName", "/", ["namespace", "name"]);
 
-const hboneGateway = query<HboneGateway | undefined, TextOf<typeof gatewayName>>(
-  "hbone-gateway",
+const ofGateway = query<readonly HboneGateway[], TextOf<typeof gatewayName>>(
+  "hbone-gateways-of-gateway",
   (view, text) => {
     const { namespace, name } = gatewayName.read(text);
     const gateway = view.config<KubernetesGatewaySpec>("KubernetesGateway", namespace, name);
-    return gateway && hboneGatewayOf(gateway);
+    return gateway === undefined ? [] : hboneGatewaysOf(gateway);
   },
   sameJson,
 );
 
-/** Gateways into other networks: the own cluster's, oldest first, then those of other clusters. */
+/** Gateways into networks: the own cluster's, oldest first, then those of other clusters. */
 const hboneGateways = query<readonly HboneGateway[]>("hbone-gateways", (view) => {
-  const own = view.read(meshNetwork);
   const configured = view
     .row(kubernetesGatewayIndex, "all")
-    .flatMap(({ key }) => view.read(hboneGateway, gatewayName.write(key)) ?? [])
-    .filter(({ network }) => network !== own);
+    .flatMap(({ key }) => view.read(ofGateway, gatewayName.write(key)));
   return [...configured, ...gatewaysOfOtherClusters(view)];
 });
 
@@ -51,12 +49,14 @@ const remoteGateways = query<readonly HboneGateway[], ServiceText>(
   sameJson,
 );
 
-/** The way to the workloads of a network; undefined for the own one, and where no gateway is known. */
-export const gatewayOfNetwork = query<HboneGateway | undefined, string>("gateway-of-network", (view, network) =>
-  network === "" || network === view.read(meshNetwork)
-    ? undefined
-    : view.read(hboneGateways).find((gateway) => gateway.network === network),
-);
+/** The way to the workloads of a network; undefined where no gateway is known. Into the own one, as in istiod, only a Gateway of the own cluster leads. */
+export const gatewayOfNetwork = query<HboneGateway | undefined, string>("gateway-of-network", (view, network) => {
+  if (network === "") return undefined;
+  const isOwn = network === view.read(meshNetwork);
+  return view
+    .read(hboneGateways)
+    .find((gateway) => gateway.network === network && (!isOwn || gateway.remoteCluster === undefined));
+});
 
 /** Gateways that ztunnels call as workloads, by uid. */
 export const gatewayWorkloads = query<ReadonlyMap<string, WorkloadFacts>>("gateway-workloads", (view) => {

@@ -4,6 +4,8 @@
  * Source: Istio's MeshConfig reference (serviceSettings), Kubernetes' multi-cluster services API.
  */
 import { type ClusterLocalRule, clusterLocalRules, type Endpoint, isClusterLocal, type Service } from "@flotilla/model";
+import { isGlobal } from "../ambient/service-clusters.ts";
+import { ambientService } from "../ambient/services.ts";
 import { type EndpointShards, type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { calledEndpoints, sameShards } from "./called-endpoints.ts";
@@ -29,6 +31,26 @@ const isLocalHost = query<boolean, string>("is-cluster-local", (view, hostname) 
 export function dependsOnCluster(view: View, { hostname }: Pick<Service, "hostname">): boolean {
   return view.feature("mcsServiceDiscovery") || view.read(isLocalHost, hostname);
 }
+
+/**
+ * In an ambient mesh of several networks a service that is not global is called in its own cluster alone: nothing of it is visible to other
+ * networks. Its name stays the same for callers of all clusters. Source: istiod asked, scenario ambient/joined-waypoints.
+ */
+export const isCalledInCluster = query<boolean, ServiceText>("is-called-in-cluster", (view, text) => {
+  if (!view.feature("ambient") || !view.feature("ambientMultiNetwork")) return false;
+  return view.read(ambientService, text) !== undefined && !isGlobal(view, serviceText.read(text));
+});
+
+/** By shard, of those that callers of the proxy's cluster call where `isCalledInCluster` holds for the service. */
+export const endpointsInCluster = query<EndpointShards, ServiceText>(
+  "endpoints-in-cluster",
+  (view, text) => {
+    const isSeen = ({ clusterId }: Endpoint) => clusterId === view.proxy.clusterId;
+    const shards = [...discoverableEndpoints(view, serviceText.read(text))];
+    return new Map(shards.map(([shard, endpoints]) => [shard, kept(endpoints, isSeen)]));
+  },
+  sameShards,
+);
 
 /** By shard, of the service under this host. */
 export function discoverableEndpoints(view: View, service: Pick<Service, "namespace" | "hostname">): EndpointShards {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@flotilla/proto";
 import { Core } from "../../app/core.ts";
-import { aConfig, aMesh, apply, aService, aSidecar } from "../../testing/mesh.ts";
+import { aConfig, aMesh, aPort, apply, aService, aSidecar } from "../../testing/mesh.ts";
 import type { Features } from "../features.ts";
 import { networkGateways } from "./network-gateways.ts";
 
@@ -21,6 +21,7 @@ const cases = [
     values: [
       aService("eastwest", "istio-system", {
         labels: { "topology.istio.io/network": "n2" },
+        ports: [aPort("tls", 15443, "TLS")],
         clusterExternalAddresses: { east: ["192.0.2.1"] },
       }),
     ],
@@ -84,10 +85,11 @@ const cases = [
     values: [
       aService("eastwest", "istio-system", {
         labels: { "topology.istio.io/network": "n2", "networking.istio.io/gatewayPort": "35443" },
+        ports: [aPort("tls", 35443, "TLS")],
         clusterExternalAddresses: { east: ["192.0.2.9", "192.0.2.1"], west: ["192.0.2.1"] },
       }),
     ],
-    want: ["n2 west 192.0.2.1:35443", "n2 east 192.0.2.9:35443"],
+    want: ["n2 east 192.0.2.1:35443", "n2 west 192.0.2.1:35443", "n2 east 192.0.2.9:35443"],
   },
   {
     name: "a Gateway of a cluster that it names, with tunnels and without",
@@ -103,7 +105,27 @@ const cases = [
         labels: { "topology.istio.io/network": "n2", "topology.istio.io/cluster": "east" },
       },
     ],
-    want: ["n2 east 192.0.2.2:15008 hbone", "n2 east 192.0.2.2:15443"],
+    want: ["n2 east 192.0.2.2:0 hbone 15008", "n2 east 192.0.2.2:15443"],
+  },
+  {
+    name: "a service with the label by the ports that it has",
+    values: [
+      aService("tunnels", "istio-system", {
+        labels: { "topology.istio.io/network": "n2" },
+        ports: [aPort("hbone", 15008, "HTTP2")],
+        clusterExternalAddresses: { east: ["192.0.2.1"] },
+      }),
+      aService("both", "istio-system", {
+        labels: { "topology.istio.io/network": "n2" },
+        ports: [aPort("tls", 15443, "TLS"), aPort("hbone", 15008, "HTTP2")],
+        clusterExternalAddresses: { east: ["192.0.2.2"] },
+      }),
+      aService("neither", "istio-system", {
+        labels: { "topology.istio.io/network": "n2" },
+        clusterExternalAddresses: { east: ["192.0.2.3"] },
+      }),
+    ],
+    want: ["n2 east 192.0.2.1:0 hbone 15008", "n2 east 192.0.2.2:15443 hbone 15008"],
   },
 ];
 
@@ -114,8 +136,8 @@ for (const { name, values, want } of cases) {
     const texts = [...found.values()]
       .flat()
       .map(
-        ({ network, clusterId, address, port, isHbone }) =>
-          `${network} ${clusterId} ${address}:${port}${isHbone ? " hbone" : ""}`,
+        ({ network, clusterId, address, port, hbonePort }) =>
+          `${network} ${clusterId} ${address}:${port}${hbonePort === undefined ? "" : ` hbone ${hbonePort}`}`,
       );
     assert.deepEqual(texts, want);
   });

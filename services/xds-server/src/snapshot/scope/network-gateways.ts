@@ -14,6 +14,7 @@ import { query, type View } from "../view.ts";
 const networkLabel = "topology.istio.io/network";
 const portLabel = "networking.istio.io/gatewayPort";
 const defaultPort = 15443;
+const hbonePort = 15008;
 
 type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
 
@@ -84,34 +85,47 @@ function shardsOfHost(view: View, hostname: string): readonly Service[] {
 const gatewayApiGateways = query<readonly NetworkGateway[]>(
   "gateway-api-network-gateways",
   (view) =>
-    view.all<GatewayApiSpec>("KubernetesGateway").flatMap(({ labels, spec }) => {
+    view.all<GatewayApiSpec>("KubernetesGateway").flatMap(({ key, labels, spec }) => {
       const gateway = gatewayOfNetwork(labels, spec);
       if (gateway === undefined) return [];
       const { network, addresses, ports, hbonePorts } = gateway;
       const clusterId = labels["topology.istio.io/cluster"] ?? view.feature("clusterId");
+      const common = { network, clusterId, gateway: `${key.namespace}/${key.name}` };
       return addresses.flatMap((address) => [
-        ...ports.map((port) => ({ network, clusterId, address, port })),
-        ...hbonePorts.map((port) => ({
-          ...{ network, clusterId, address, port, isHbone: true },
-          ...(ports.includes(port) && { takesTls: true }),
+        ...ports.map((port) => ({ ...common, address, port })),
+        // differs: istiod sends the mesh's TLS to every HBONE listener, too, which refuses it.
+        ...hbonePorts.map((hbone) => ({
+          ...{ ...common, address, hbonePort: hbone },
+          port: ports.includes(hbone) ? hbone : 0,
         })),
       ]);
     }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** Each cluster labels its own part of a service. */
+/** Each cluster labels its own part of a service, which is a gateway by the ports that it has. */
 const labelledGateways = query<readonly NetworkGateway[], ServiceText>(
   "labelled-gateways",
   (view, text) => {
     return [...view.serviceShards(serviceText.read(text)).values()].flatMap((service) => {
       const network = service.labels[networkLabel] ?? "";
-      return network === "" ? [] : addressesOf(service, network, Number(service.labels[portLabel] ?? defaultPort));
+      if (network === "") return [];
+      const port = portOf(service, Number(service.labels[portLabel] ?? defaultPort));
+      const hbone = portOf(service, hbonePort);
+      if (port === 0 && hbone === 0) return [];
+      return addressesOf(service, network, port).map((gateway) =>
+        hbone === 0 ? gateway : { ...gateway, hbonePort: hbone },
+      );
     });
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
   "unless-empty",
 );
+
+/** 0 where the service does not have it. */
+function portOf({ ports }: Service, wanted: number): number {
+  return ports.some(({ number }) => number === wanted) ? wanted : 0;
+}
 
 /** A node port service is reached at nodes, by another port than its own. */
 function addressesOf(
@@ -127,6 +141,7 @@ function addressesOf(
 
 /** MeshNetworks may name a service that is labelled as well. */
 function distinct(gateways: readonly NetworkGateway[]): readonly NetworkGateway[] {
-  const key = ({ network, address, port, isHbone }: NetworkGateway) => `${network} ${address} ${port} ${isHbone}`;
+  const key = ({ network, clusterId, address, port, hbonePort: hbone, gateway }: NetworkGateway) =>
+    [network, clusterId, address, port, hbone, gateway].join(" ");
   return [...new Map(gateways.map((gateway) => [key(gateway), gateway])).values()];
 }

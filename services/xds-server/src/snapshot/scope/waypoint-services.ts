@@ -1,7 +1,10 @@
 /** The services and workloads behind a waypoint, whatever their visibility, and the services it calls besides. */
 import { compareText, hostCovers, ownValue, type Service } from "@flotilla/model";
+import { isGlobal } from "../ambient/service-clusters.ts";
+import { ambientService } from "../ambient/services.ts";
 import { servicesOfWaypoint, waypointText, workloadsOfWaypoint } from "../ambient/waypoints.ts";
 import { isCalledItself } from "../ambient/workloads.ts";
+import { serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { tokenRules } from "./authn.ts";
 import { eastWestServices, isEastWestGateway } from "./east-west.ts";
@@ -115,6 +118,17 @@ export const waypointWorkloadAddresses = query<readonly string[]>("waypoint-work
 });
 
 const none = "0.0.0.0";
+
+/** Addresses of a global service in all clusters of the waypoint's network: ztunnels call it by any of them. Source: istiod asked. */
+export function globalVipsOf(view: View, service: Service): readonly string[] {
+  const name = serviceText.write(service);
+  if (!view.feature("ambientMultiNetwork") || !isGlobal(view, service)) return [];
+  const { network } = view.proxy;
+  return (view.read(ambientService, name)?.addresses ?? [])
+    .filter((range) => network === "" || range.network === network)
+    .map(({ address }) => address)
+    .filter((address) => hasFamily(view, address));
+}
 
 /**
  * Addresses by which a service is called through a waypoint, for all callers: of the proxy's cluster, else the service's own or allocated

@@ -8,7 +8,7 @@ import {
   entryVisibility,
   gatewayFacts,
   gatewayNameLabel,
-  hboneGatewayOf,
+  hboneGatewaysOf,
   ingressUsesWaypoint,
   type ServiceFacts,
   serviceAddress,
@@ -164,12 +164,10 @@ function networkGateway(of: string, fixture: Fixture) {
     .filter(({ type }) => type === "v1.Gateway")
     .flatMap(({ value }) => {
       const object = kubeObject("Gateway", value);
-      return (
-        hboneGatewayOf({
-          ...configOf("KubernetesGateway", object, object["spec"] as object),
-          status: object["status"],
-        }) ?? []
-      );
+      return hboneGatewaysOf({
+        ...configOf("KubernetesGateway", object, object["spec"] as object),
+        status: object["status"],
+      });
     });
   const gateway = gateways.find((one) => of !== network && one.network === of);
   return gateway && { networkGateway: { destination: gateway.destination, port: gateway.port } };

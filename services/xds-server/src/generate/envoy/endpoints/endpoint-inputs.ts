@@ -1,5 +1,5 @@
 /** The plain data by which the endpoints of one cluster are chosen and ordered. */
-import type { Endpoint, NamespaceMutualTls } from "@flotilla/model";
+import type { Endpoint, IpMode, NamespaceMutualTls } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { FarCalls, GatewaysByNetwork, TunnelUse } from "./reached-endpoint.ts";
 
@@ -33,6 +33,8 @@ export interface EndpointInputs {
   readonly remoteTarget: string;
   readonly farCalls: FarCalls;
   readonly network: string;
+  /** Families of addresses of gateways that the proxy calls. */
+  readonly ipMode: IpMode;
   /** Networks whose endpoints the proxy asks for, separated by commas; empty for all. */
   readonly networkView: string;
   readonly gateways: GatewaysByNetwork;
@@ -71,6 +73,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   remoteTarget: "",
   farCalls: "direct-or-gateway",
   network: "",
+  ipMode: "dual",
   networkView: "",
   gateways: new Map(),
   ...noLocality,

@@ -1,5 +1,7 @@
 /** The endpoints of a cluster as one proxy calls them: by locality, with priorities, weights and gateways of other networks. */
 import {
+  canonicalName,
+  canonicalRevision,
   compareText,
   type Endpoint,
   type Labels,
@@ -158,8 +160,8 @@ function transportMatch({ tunnel, tlsMode }: ReachedEndpoint, tunnels: TunnelUse
 
 /** Telemetry of the caller names the workload by this. "latest" means the same as nothing. */
 function workloadMetadata({ workloadName, namespace, labels, clusterId }: Endpoint): JsonObject {
-  const service = labels["service.istio.io/canonical-name"] ?? labels["app"] ?? workloadName;
-  const revision = labels["service.istio.io/canonical-revision"] ?? labels["version"] ?? "";
+  const service = canonicalName(labels, workloadName);
+  const revision = canonicalRevision(labels);
   return {
     workload: [workloadName, namespace, service, revision === "latest" ? "" : revision, clusterId].join(";"),
   };

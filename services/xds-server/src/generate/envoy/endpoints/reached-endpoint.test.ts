@@ -80,8 +80,9 @@ for (const { name, endpoints, gateways, want } of cases) {
 
 const tunnelGateway = (address: string, network: string) => ({
   ...gateway(address, network),
-  port: 15008,
-  isHbone: true,
+  port: 0,
+  hbonePort: 15008,
+  gateway: "istio-system/eastwest",
 });
 const plain1 = endpoint("b", "n2", "disabled");
 
@@ -140,8 +141,24 @@ const ambientCases = [
     farCalls: "gateway-only",
     network: "n1",
     endpoints: [endpoint("b", "n2")],
-    gateways: [{ ...tunnelGateway("192.0.2.1", "n2"), takesTls: true }, tunnelGateway("192.0.2.2", "n2")],
+    gateways: [{ ...tunnelGateway("192.0.2.1", "n2"), port: 15008 }, tunnelGateway("192.0.2.2", "n2")],
     want: ["192.0.2.1:15008"],
+  },
+  {
+    name: "as sidecars do: not through a labelled service that takes HBONE alone",
+    farCalls: "gateway-only",
+    network: "n1",
+    endpoints: [endpoint("a", "n1"), endpoint("b", "n2")],
+    gateways: [{ ...gateway("192.0.2.1", "n2"), port: 0, hbonePort: 15008 }],
+    want: ["a:8080"],
+  },
+  {
+    name: "not through gateways of a family of addresses that the proxy lacks",
+    farCalls: "tunnels",
+    network: "n1",
+    endpoints: [plain1],
+    gateways: [tunnelGateway("192.0.2.1", "n2"), tunnelGateway("2001:db8::1", "n2")],
+    want: ["192.0.2.1:15008 for web:80"],
   },
   {
     name: "as sidecars do: not without a gateway",
@@ -156,7 +173,10 @@ const ambientCases = [
 for (const { name, farCalls, network, endpoints, gateways, want } of ambientCases)
   test(`proxies of an ambient mesh of several networks call other networks ${name}`, () => {
     const byNetwork = Map.groupBy(gateways, (one) => one.network);
-    const seen = splitHorizon(endpoints, { network, gateways: byNetwork, farCalls, remoteTarget: "web:80" });
+    const seen = splitHorizon(endpoints, {
+      ...{ network, gateways: byNetwork, farCalls },
+      ...({ ipMode: "ipv4", remoteTarget: "web:80" } as const),
+    });
     assert.deepEqual(
       seen.map(({ addresses, port, tunnel }) => `${addresses[0]}:${port}${tunnel ? ` for ${tunnel.target}` : ""}`),
       want,
@@ -187,11 +207,11 @@ describe("the tunnel to an endpoint", () => {
     assert.deepEqual(tunnel, { listener: "connect_originate", local: "10.96.0.1:80", waypoint: "10.0.0.1:8080" });
   });
   it("leads to a gateway that takes HBONE, within another tunnel for the service", () => {
-    const gateway = { network: "n2", clusterId: "", address: "2001:db8::1", port: 15008 };
+    const gateway = { network: "n2", clusterId: "", address: "2001:db8::1", port: 15443 };
     assert.equal(gatewayTunnel(gateway, "web:80"), undefined);
-    assert.equal(gatewayTunnel({ ...gateway, isHbone: true }, ""), undefined);
+    assert.equal(gatewayTunnel({ ...gateway, hbonePort: 15008 }, ""), undefined);
     const tunnel = { listener: "inner_connect_originate", local: "[2001:db8::1]:15008", target: "web:80" };
-    assert.deepEqual(gatewayTunnel({ ...gateway, isHbone: true }, "web:80"), tunnel);
+    assert.deepEqual(gatewayTunnel({ ...gateway, hbonePort: 15008 }, "web:80"), tunnel);
   });
 });
 

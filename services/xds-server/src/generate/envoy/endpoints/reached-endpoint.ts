@@ -2,7 +2,7 @@
  * How an endpoint is reached: directly, through HBONE tunnels (its own or its ztunnel's, a waypoint's), or through a gateway of its
  * network, by such tunnels or by mutual TLS.
  */
-import { type Endpoint, isIpAddress, isIpv6, type NetworkGateway } from "@flotilla/model";
+import { compareText, type Endpoint, type IpMode, isIpAddress, isIpv6, type NetworkGateway } from "@flotilla/model";
 
 /**
  * Endpoints that are called by HBONE: none, those that take it and not the mesh's TLS, or all that take it. Clusters from a waypoint to the
@@ -57,9 +57,9 @@ export function withTunnel(endpoint: ReachedEndpoint, { tunnels, behindWaypoint 
 }
 
 /** Through a gateway that takes HBONE; undefined for one that takes the mesh's TLS only. */
-export function gatewayTunnel({ address, port, isHbone }: NetworkGateway, target: string): Tunnel | undefined {
-  if (target === "" || isHbone !== true) return undefined;
-  return { listener: "inner_connect_originate", local: addressText(address, port), target };
+export function gatewayTunnel({ address, hbonePort }: NetworkGateway, target: string): Tunnel | undefined {
+  if (target === "" || hbonePort === undefined) return undefined;
+  return { listener: "inner_connect_originate", local: addressText(address, hbonePort), target };
 }
 
 /** IPv6 in brackets. */
@@ -79,6 +79,8 @@ export interface Horizon {
   readonly network: string;
   readonly gateways: GatewaysByNetwork;
   readonly farCalls?: FarCalls;
+  /** Families of addresses that the proxy has; without it, both. */
+  readonly ipMode?: IpMode;
   /** See `EndpointInputs`. */
   readonly remoteTarget?: string;
 }
@@ -91,14 +93,16 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
   const { network, farCalls = "direct-or-gateway", remoteTarget = "" } = horizon;
   const takesAny = farCalls === "direct-or-gateway" || farCalls === "gateway-only";
   const gateways = takesAny ? horizon.gateways : withAddresses(horizon.gateways);
-  const scale = [...gateways.values()].reduce((product, { length }) => leastCommonMultiple(product, length), 1);
+  const scale = weightScale(gateways);
   const seen: ReachedEndpoint[] = [];
   const remote = new Map<NetworkGateway, number>();
   const tunnelled = new Map<NetworkGateway, number>();
   for (const endpoint of endpoints) {
     const weight = Math.max(endpoint.weight, 1) * scale;
     const found = gatewaysFor(endpoint, network, gateways);
-    const ways = takesAny ? found : found.filter(({ isHbone }) => isHbone === true);
+    const fitting = found.filter(takesAny ? leadsSidecars : ({ hbonePort }) => hbonePort !== undefined);
+    const ways = fitting.filter(({ address }) => isReachable(address, horizon.ipMode));
+    if (ways.length < fitting.length && ways.length === 0) continue;
     if (farCalls !== "direct-or-gateway" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0))
       continue;
     if (ways.length === 0 && endpoint.addresses[0] === "") continue;
@@ -107,7 +111,7 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
       const takesTunnels = !takesAny || takesHbone(endpoint);
       const usable = ways.filter((way) => takesTunnels && gatewayTunnel(way, remoteTarget) !== undefined);
       // Other gateways route by SNI: endpoints without the mesh's TLS cannot be reached through them.
-      const routing = endpoint.tlsMode === "istio" ? ways.filter((way) => way.isHbone !== true || way.takesTls) : [];
+      const routing = endpoint.tlsMode === "istio" ? ways.filter(({ port }) => port !== 0) : [];
       const shares = usable.length > 0 ? { of: tunnelled, over: usable } : { of: remote, over: routing };
       for (const way of shares.over) shares.of.set(way, (shares.of.get(way) ?? 0) + weight / shares.over.length);
     }
@@ -117,6 +121,24 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
     ...byAddress(remote).map(([gateway, weight]) => gatewayEndpoint(gateway, weight)),
     ...byAddress(tunnelled).map(([gateway, weight]) => tunnelledGateway(gateway, weight, remoteTarget)),
   ];
+}
+
+/** A labelled Service that takes HBONE alone is no gateway for sidecars, so that they call directly; a Gateway is one that they cannot use. */
+function leadsSidecars({ port, gateway }: NetworkGateway): boolean {
+  return port !== 0 || gateway !== undefined;
+}
+
+/** Weights that gateways of any network, or of a cluster in it, share without a rest. */
+function weightScale(gateways: GatewaysByNetwork): number {
+  const counts = [...gateways.values()].flatMap((all) => [
+    all.length,
+    ...[...Map.groupBy(all, ({ clusterId }) => clusterId).values()].map(({ length }) => length),
+  ]);
+  return counts.reduce(leastCommonMultiple, 1);
+}
+
+function isReachable(address: string, ipMode: IpMode = "dual"): boolean {
+  return ipMode === "dual" || !isIpAddress(address) || isIpv6(address) === (ipMode === "ipv6");
 }
 
 /** A proxy that does not report its network calls all of them directly where no gateway is known. */
@@ -131,12 +153,13 @@ function withAddresses(gateways: GatewaysByNetwork): GatewaysByNetwork {
 }
 
 function byAddress(weights: ReadonlyMap<NetworkGateway, number>) {
-  return [...weights].sort(([a], [b]) => (a.address < b.address ? -1 : 1));
+  return [...weights].sort(([a], [b]) => compareText(a.address, b.address) || a.port - b.port);
 }
 
 function tunnelledGateway(gateway: NetworkGateway, weight: number, target: string): ReachedEndpoint {
   const tunnel = gatewayTunnel(gateway, target);
-  return { ...gatewayEndpoint(gateway, weight), tlsMode: "disabled", ...(tunnel && { tunnel }) };
+  const { hbonePort: port = 0 } = gateway;
+  return { ...gatewayEndpoint(gateway, weight), port, tlsMode: "disabled", ...(tunnel && { tunnel }) };
 }
 
 function gatewaysFor(

@@ -20,9 +20,10 @@ import { destinationOr, keptAddress, peerMetadataFilter } from "../../envoy/hbon
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { type AuthorizationFilters, authorizationFilters } from "../../select/authorization.ts";
 import { resolvedFamilies } from "../../select/dns.ts";
+import { tcpPolicyOf } from "../../select/tcp-policy.ts";
 import { layersOf, vipClusterName } from "../../select/vip-cluster.ts";
 import { defaultRoutes, serviceRoutes } from "./service-routes.ts";
-import { tcpClusters } from "./tcp-clusters.ts";
+import { tcpRoute } from "./tcp-routes.ts";
 import { type WaypointTraits, waypointTraits } from "./traits.ts";
 
 type Filters = FilterChain["filters"];
@@ -149,8 +150,9 @@ function lateFilters(
 
 function tcpFilters(view: View, place: ChainPlace, { service, port, name }: ServedPort): Filters {
   const { dnsCache, traits } = place;
-  const clusters = tcpClusters(view, service, port.number) ?? name;
-  const options = { ...tcpOptions(place, name), clusters };
+  const route = tcpRoute(view, service, port.number);
+  const { clusters, policy } = route ?? { clusters: name, policy: tcpPolicyOf(view, service, "") };
+  const options = { ...tcpOptions(place, name), ...policy, clusters };
   return [
     ...connectionFilters(place, port.number),
     ...(isOpen(service) && dnsCache ? [dynamicForwardProxyBySni(dnsCache, port.number)] : []),

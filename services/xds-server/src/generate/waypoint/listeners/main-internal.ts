@@ -1,5 +1,5 @@
 /** The listener within tunnels: each service behind the waypoint has filter chains by its ports, workloads themselves have two. */
-import { isHttp, isIpv6, isTls, isUnsupported, isWildcard, type Protocol, type Service } from "@flotilla/model";
+import { compareText, isHttp, isTls, isUnsupported, isWildcard, type Protocol, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
@@ -8,7 +8,12 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import { serviceText } from "../../../snapshot/row-index.ts";
 import { isEastWestGateway } from "../../../snapshot/scope/east-west.ts";
 import { telemetryScope } from "../../../snapshot/scope/telemetry.ts";
-import { vipsOf, waypointServices, waypointWorkloadAddresses } from "../../../snapshot/scope/waypoint-services.ts";
+import {
+  globalVipsOf,
+  vipsOf,
+  waypointServices,
+  waypointWorkloadAddresses,
+} from "../../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { httpInspector, originalDestination, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { accessLogs } from "../../select/access-log.ts";
@@ -46,8 +51,8 @@ const matchedServices = query<readonly MatchedService[]>(
   "waypoint-matched-services",
   (view) =>
     view.read(waypointServices).map((service) => {
-      // As in istiod, IPv4 comes first whatever the service's own order.
-      const vips = vipsOf(view, service).toSorted((a, b) => Number(isIpv6(a)) - Number(isIpv6(b)));
+      // In the order of their texts, as in istiod.
+      const vips = [...new Set([...vipsOf(view, service), ...globalVipsOf(view, service)])].sort(compareText);
       return {
         ...{ hostname: service.hostname, vips: vips.length === 0 ? ["0.0.0.0"] : vips, ports: matchedPorts(service) },
         ...(isEastWestGateway(view) && { passedOn: passedOn(view, service) }),

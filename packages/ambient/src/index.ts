@@ -14,6 +14,7 @@ export {
   crossNamespace,
   gatewayNameLabel,
   type Labelled,
+  type WaypointName,
   wantedCanary,
 } from "./binding.ts";
 export { addressNames, type ServiceFacts, type WorkloadFacts } from "./facts.ts";

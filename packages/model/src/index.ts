@@ -172,6 +172,7 @@ export {
   type RegistryName,
   type RemoteGateway,
   type RemoteServiceTraits,
+  type RemoteWaypoint,
   type Resolution,
   type Service,
   type ServiceKey,

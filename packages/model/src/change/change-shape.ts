@@ -39,6 +39,12 @@ const definedBy: Shape = (value) => {
   return value.startsWith("ServiceEntry/") && value.split("/").length !== 3 ? " is not Kind/namespace/name" : undefined;
 };
 
+const requirement = objectOf({ key: text, operator: text }, { values: texts });
+const allowedNamespaces = objectOf(
+  {},
+  { from: text, selector: objectOf({}, { matchLabels: labels, matchExpressions: listOf(requirement) }) },
+);
+
 const service = objectOf(
   {
     hostname: text,
@@ -79,6 +85,16 @@ const service = objectOf(
     resourceVersion: text,
     remote: objectOf({ network: text }, { namespaceLabels: labels }),
     hboneGateway: objectOf({ network: text, addresses: texts, serviceAccount: text }),
+    waypoint: objectOf({
+      network: text,
+      gatewayClass: text,
+      labels,
+      annotations: labels,
+      listeners: listOf(
+        objectOf({}, { port: integer, protocol: text, allowedRoutes: objectOf({}, { namespaces: allowedNamespaces }) }),
+      ),
+      addresses: listOf(objectOf({ type: text, value: text })),
+    }),
   },
 );
 
@@ -133,6 +149,7 @@ const workload = objectOf(
     nodeName: text,
     hostNetwork: flag,
     isRemote: flag,
+    namespaceLabels: labels,
     capacity: integer,
     memberOf: listOf(
       objectOf({

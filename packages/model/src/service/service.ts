@@ -1,4 +1,5 @@
 /** A service of the mesh, whichever registry it comes from. */
+import type { LabelSelector } from "../config/label-selector.ts";
 import type { Labels } from "../config/selector.ts";
 import type { Protocol } from "./protocol.ts";
 
@@ -64,6 +65,8 @@ export interface Service {
   readonly remote?: RemoteServiceTraits;
   /** Set in ambient meshes for the gateway through which ztunnels reach another cluster's network. It is not called by name. */
   readonly hboneGateway?: RemoteGateway;
+  /** Set in ambient meshes for another cluster's Gateway that may be the waypoint of services and workloads there. It is not called by name. */
+  readonly waypoint?: RemoteWaypoint;
 }
 
 /** Facts of another cluster on which callers elsewhere depend; its namespaces are not part of the configuration. */
@@ -80,6 +83,24 @@ export interface RemoteGateway {
   /** IP addresses and host names. */
   readonly addresses: readonly string[];
   readonly serviceAccount: string;
+}
+
+/** The fields of a Gateway by which it is a waypoint. */
+export interface RemoteWaypoint {
+  /** Of its cluster. */
+  readonly network: string;
+  readonly gatewayClass: string;
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  readonly listeners: readonly {
+    readonly port?: number;
+    readonly protocol?: string;
+    readonly allowedRoutes?: {
+      readonly namespaces?: { readonly from?: string; readonly selector?: LabelSelector };
+    };
+  }[];
+  /** Of its status. */
+  readonly addresses: readonly { readonly type: string; readonly value: string }[];
 }
 
 export interface KubernetesServiceTraits {

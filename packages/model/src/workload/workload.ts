@@ -47,6 +47,8 @@ export interface Workload {
   readonly clusterId: string;
   /** True for workloads of clusters other than the control plane's own. */
   readonly isRemote?: boolean;
+  /** Of the namespace in such a cluster, if it exists. */
+  readonly namespaceLabels?: Labels;
   /** The name alone, empty when unknown. */
   readonly serviceAccount: string;
   /** The Deployment or the like, for people. */

@@ -194,9 +194,11 @@ export class Dirty {
       (object) => object?.metadata.annotations?.["networking.istio.io/traffic-distribution"],
     );
     const [labels, nextLabels] = pair.map((object) => object?.metadata.labels);
+    const isRelabelled = !equalJson(labels, nextLabels);
     // Callers of other clusters depend on the labels.
-    if (before !== after || !equalJson(labels, nextLabels))
+    if (before !== after || isRelabelled)
       for (const service of objects.servicesIn.get(key.name)) this.services.add(service);
+    if (isRelabelled) for (const pod of objects.podsIn.get(key.name)) this.pods.add(pod);
     if (before !== after) for (const entry of objects.entriesIn.get(key.name)) this.entries.add(entry);
     const [network, next] = pair.map((object) => object?.metadata.labels?.[networkLabel]);
     if (key.name === system && network !== next) this.everything = true;

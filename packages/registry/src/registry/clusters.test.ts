@@ -335,7 +335,7 @@ test("Gateways of other clusters that end the tunnels of ztunnels are ways into 
       status: { addresses: more.addresses ?? [{ value: "192.0.2.2" }, { type: "Hostname", value: "east.example" }] },
     });
   const all = new ClusterRegistries(ambient);
-  const ways = () => served(all).map(({ value }) => value.hboneGateway);
+  const ways = () => served(all).flatMap(({ value }) => value.hboneGateway ?? []);
   all.apply([gateway({}), ...of("east", gateway({}))]);
   const account = { network: "net-2", serviceAccount: "east-west" };
   assert.deepEqual(ways(), [{ ...account, addresses: ["192.0.2.2", "east.example"] }]);
@@ -351,4 +351,38 @@ test("Gateways of other clusters that end the tunnels of ztunnels are ways into 
   const sidecars = new ClusterRegistries(defaultRegistrySettings);
   sidecars.apply(of("east", gateway({})));
   assert.deepEqual(served(sidecars), []);
+});
+
+test("Gateways of other clusters with an address may be waypoints, in the network of their cluster", () => {
+  const system = (network: string) =>
+    put({
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "istio-system", labels: { "topology.istio.io/network": network } },
+    });
+  const gateway = (addresses: readonly object[]) =>
+    put({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "Gateway",
+      metadata: { name: "wp", namespace: "n", labels: { "istio.io/waypoint-for": "all", other: "x" } },
+      spec: {
+        gatewayClassName: "istio-waypoint",
+        listeners: [{ name: "mesh", port: 15008, protocol: "HBONE", allowedRoutes: { namespaces: { from: "All" } } }],
+      },
+      status: { addresses },
+    });
+  const all = new ClusterRegistries(ambient);
+  const waypoints = () => served(all).flatMap(({ value }) => value.waypoint ?? []);
+  const address = { type: "Hostname", value: "wp.n.svc.cluster.local" };
+  all.apply([gateway([address]), ...of("east", gateway([address]), system("net-2"))]);
+  const { listeners, ...others } = waypoints()[0] ?? {};
+  assert.deepEqual(listeners, [{ port: 15008, protocol: "HBONE", allowedRoutes: { namespaces: { from: "All" } } }]);
+  assert.deepEqual(others, {
+    ...{ network: "net-2", gatewayClass: "istio-waypoint", labels: { "istio.io/waypoint-for": "all" } },
+    ...{ annotations: {}, addresses: [address] },
+  });
+  all.apply(of("east", system("net-3")));
+  assert.equal(waypoints()[0]?.network, "net-3");
+  all.apply(of("east", gateway([])));
+  assert.deepEqual(waypoints(), []);
 });

@@ -1,16 +1,18 @@
 /**
  * Gateways of another cluster's Gateway API as ways into its network: services that are not called by name. For sidecars they have addresses,
- * a port and the label of their network, as labelled Services have them; those that take HBONE are for ztunnels. The own cluster's are
- * configuration.
+ * a port and the label of their network, as labelled Services have them; those that take HBONE are for ztunnels, and any with an address may be
+ * the waypoint of services and workloads of their cluster. The own cluster's are configuration.
  */
 import {
   creationTimeMs,
   type GatewayApiSpec,
   gatewayOfNetwork,
   type KubeObject,
+  type Labels,
   type ObjectName,
   ownValue,
   type RemoteGateway,
+  type RemoteWaypoint,
   type Service,
   type ServiceKey,
 } from "@flotilla/model";
@@ -42,21 +44,32 @@ export class GatewaySide {
     else this.#gateways.delete(name);
   }
 
-  /** Of a gateway that changed; removed ones as undefined. */
-  values(name: ObjectName): readonly { readonly key: ServiceKey; readonly service: Service | undefined }[] {
+  names(): Iterable<ObjectName> {
+    return this.#gateways.keys();
+  }
+
+  /** Of a gateway that changed; removed ones as undefined. @param network of the cluster */
+  values(
+    name: ObjectName,
+    network: string,
+  ): readonly { readonly key: ServiceKey; readonly service: Service | undefined }[] {
     const now = this.#gateways.get(name) ?? [];
     const hosts = new Set(now.map(({ hostname }) => hostname));
     const gone = (this.#left.get(name) ?? []).filter(({ hostname }) => !hosts.has(hostname));
     this.#left.delete(name);
     return [
       ...gone.map((service) => ({ key: this.#key(service), service: undefined })),
-      ...now.map((service) => ({ key: this.#key(service), service })),
+      ...now.map((service) => ({ key: this.#key(service), service: inNetwork(service, network) })),
     ];
   }
 
   #key({ namespace, hostname, name }: Service): ServiceKey {
     return { shard: `Kubernetes/${this.#settings.clusterId}`, namespace, hostname, name };
   }
+}
+
+function inNetwork(service: Service, network: string): Service {
+  return service.waypoint === undefined ? service : { ...service, waypoint: { ...service.waypoint, network } };
 }
 
 function gatewayServices(
@@ -73,16 +86,20 @@ function gatewayServices(
     labels: { ...labels, "networking.istio.io/gatewayPort": String(port) },
     clusterExternalAddresses: { [clusterId]: found?.addresses ?? [] },
   }));
-  const hboneGateway = ambient ? hboneGatewayOf(gateway) : undefined;
-  if (hboneGateway === undefined) return services;
-  const forTunnels = {
+  if (!ambient) return services;
+  const hboneGateway = hboneGatewayOf(gateway);
+  const waypoint = waypointOf(gateway);
+  const forTunnels = (use: string) => ({
     ...placeless(gateway, clusterId, hbonePort),
-    hostname: `${name}-hbone.${namespace}.gateway`,
-    name: `Gateway/${name}/hbone`,
+    hostname: `${name}-${use}.${namespace}.gateway`,
+    name: `Gateway/${name}/${use}`,
     labels: {},
-    hboneGateway,
-  };
-  return [...services, forTunnels];
+  });
+  return [
+    ...services,
+    ...(hboneGateway === undefined ? [] : [{ ...forTunnels("hbone"), hboneGateway }]),
+    ...(waypoint === undefined ? [] : [{ ...forTunnels("waypoint"), waypoint }]),
+  ];
 }
 
 /** Common fields of services that are not called by name. */
@@ -103,15 +120,51 @@ function placeless(gateway: KubeObject, clusterId: string, port: number) {
   } as const;
 }
 
+const waypointLabels = ["istio.io/waypoint-for"];
+const waypointAnnotations = ["ambient.istio.io/waypoint-inbound-binding"];
+
+/** As in istiod, any Gateway with an address. Source: scenario ambient/joined-waypoints. */
+function waypointOf({ metadata, spec, status }: KubeObject): RemoteWaypoint | undefined {
+  const { gatewayClassName: gatewayClass = "", listeners = [] } = (spec ?? {}) as Pick<
+    GatewayApiSpec,
+    "gatewayClassName"
+  > &
+    Partial<Pick<RemoteWaypoint, "listeners">>;
+  const addresses = usableAddresses(status);
+  if (addresses.length === 0) return undefined;
+  return {
+    // Known once it is published: namespaces may be read later.
+    network: "",
+    gatewayClass,
+    labels: picked(metadata.labels, waypointLabels),
+    annotations: picked(metadata.annotations, waypointAnnotations),
+    listeners: listeners.map(({ port, protocol, allowedRoutes }) => ({
+      ...(port === undefined ? {} : { port }),
+      ...(protocol === undefined ? {} : { protocol }),
+      ...(allowedRoutes?.namespaces === undefined ? {} : { allowedRoutes: { namespaces: allowedRoutes.namespaces } }),
+    })),
+    addresses,
+  };
+}
+
+function picked(values: Labels | undefined, keys: readonly string[]): Labels {
+  const found = keys.map((key) => [key, ownValue(values, key)] as const);
+  return Object.fromEntries(found.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+}
+
+function usableAddresses(status: unknown): RemoteWaypoint["addresses"] {
+  const { addresses = [] } = (status ?? {}) as Pick<GatewayApiSpec, "addresses">;
+  return addresses.flatMap(({ type = "IPAddress", value = "" }) =>
+    value !== "" && (type === "IPAddress" || type === "Hostname") ? [{ type, value }] : [],
+  );
+}
+
 /** Source: scenario ambient/clusters. */
 function hboneGatewayOf({ metadata, spec, status }: KubeObject): RemoteGateway | undefined {
   const { gatewayClassName, listeners = [] } = (spec ?? {}) as GatewayApiSpec;
   const network = ownValue(metadata.labels, "topology.istio.io/network") ?? "";
   const endsTunnels = listeners.some(({ protocol, tls }) => protocol === "HBONE" && tls?.mode === "Terminate");
-  const { addresses = [] } = (status ?? {}) as Pick<GatewayApiSpec, "addresses">;
-  const usable = addresses.flatMap(({ type = "IPAddress", value = "" }) =>
-    value !== "" && (type === "IPAddress" || type === "Hostname") ? [value] : [],
-  );
+  const usable = usableAddresses(status).map(({ value }) => value);
   if (gatewayClassName !== eastWestClass || network === "" || !endsTunnels || usable.length === 0) return undefined;
   const serviceAccount = ownValue(metadata.annotations, "gateway.istio.io/service-account") ?? metadata.name;
   return { network, addresses: usable, serviceAccount };

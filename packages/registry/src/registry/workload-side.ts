@@ -85,7 +85,13 @@ export class WorkloadSide {
   #pod(name: ObjectName, context: EndpointContext): Workload | undefined {
     const pod = this.#objects.pods.get(name);
     const workload = pod && workloadOfPod(pod, addressesOf(pod.status), this.#targetedBy(name), context);
-    return workload && this.#placed(workload);
+    return workload && this.#atHome(this.#placed(workload));
+  }
+
+  /** The labels of the namespace bind a pod of another cluster to a waypoint there. */
+  #atHome(workload: Workload): Workload {
+    const home = workload.isRemote === true ? this.#objects.namespaces.get(workload.namespace) : undefined;
+    return home === undefined ? workload : { ...workload, namespaceLabels: home.metadata.labels ?? {} };
   }
 
   #placed(workload: Workload): Workload {

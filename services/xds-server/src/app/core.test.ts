@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Proxy } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
-import { aConfig, aMesh, apply, aRouter, aService, aSidecar, namesOf, put } from "../testing/mesh.ts";
+import { aConfig, aMesh, aPort, apply, aRouter, aService, aSidecar, namesOf, put } from "../testing/mesh.ts";
 import { Core } from "./core.ts";
 
 const cluster = (name: string) => `outbound|80||${name}.shop.svc.cluster.local`;
@@ -144,7 +144,11 @@ describe("objects that a resource was made from", () => {
   it("of endpoints are gateways of networks, too", () => {
     const labels = { "topology.istio.io/network": "far" };
     const clusterExternalAddresses = { Kubernetes: ["203.0.113.1"] };
-    const core = aMesh(entry("a"), entry("b"), entry("edge", { labels, clusterExternalAddresses }));
+    const core = aMesh(
+      entry("a"),
+      entry("b"),
+      entry("edge", { labels, clusterExternalAddresses, ports: [aPort("tls", 15443, "TLS")] }),
+    );
     assert.deepEqual(originsOf(core, typeUrl.endpoint, cluster("b")).sort(), [
       "ServiceEntry/shop/b",
       "ServiceEntry/shop/edge",

@@ -8,6 +8,7 @@ import { selectGatewayListener } from "../select/gateway-listeners/inputs.ts";
 import { gatewayListenerNames } from "../select/gateway-listeners/listener-plans.ts";
 import {
   buildTunnelListener,
+  isOutsideOfPatches,
   selectTunnelListener,
   type TunnelListenerInputs,
   tunnelListenerNames,
@@ -25,5 +26,5 @@ export const routerListeners = createGenerator<GatewayListenerInputs | TunnelLis
     return selectGatewayListener(view, name, view.read(scopedRouteName));
   },
   build: (inputs) => (inputs.kind === "gateway" ? buildGatewayListener(inputs) : buildTunnelListener(inputs)),
-  patching: listenerPatching("router", () => Context.GATEWAY),
+  patching: listenerPatching("router", (_, name) => (isOutsideOfPatches(name) ? undefined : Context.GATEWAY)),
 });

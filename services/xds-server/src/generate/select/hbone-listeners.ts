@@ -46,6 +46,11 @@ const names: ReadonlySet<string> = new Set([
   "outer_connect_originate",
 ]);
 
+/** As in istiod, where sidecars and routers get the listener that opens tunnels once theirs are patched. */
+export function isOutsideOfPatches(name: string): boolean {
+  return name === "connect_originate";
+}
+
 /** Of sidecars and routers; waypoints have more. One that may not send keeps a listener, as in istiod. */
 export const tunnelListenerNames = query<readonly string[]>("tunnel-listener-names", (view) => [
   ...(view.proxy.type === "sidecar" && listensForHbone(view) ? ["connect_terminate", "main_internal"] : []),

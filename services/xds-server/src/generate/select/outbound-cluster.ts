@@ -44,7 +44,8 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     subset,
     passesTls,
     policy,
-    rule: rule && rulePath(rule.key),
+    // As in istiod, a waypoint's cluster names the rule where that sets something.
+    rule: rule && (layer === "" || policy !== undefined) ? rulePath(rule.key) : undefined,
     mayUseSecrets:
       namesSecret(policy) &&
       (closesWithoutRoots(view, policy) || selectsWorkloads(rule) || view.proxy.type !== "sidecar"),

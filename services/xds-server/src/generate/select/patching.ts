@@ -48,13 +48,14 @@ export function clusterPatching(
 
 const clusterChanges = perSet((set) => changesBy<Cluster>(set, patchCluster));
 
-/** @param contextOf the context of a listener that was built */
+/** @param contextOf the context of a listener that was built; undefined for one that no patch is for */
 export function listenerPatching(
   label: string,
-  contextOf: (view: View, name: string) => Context,
+  contextOf: (view: View, name: string) => Context | undefined,
 ): Patching<Changes<Listener>> {
   const patchesOf = query<PatchSet | undefined, string>(`${label} listener-patches`, (view, name) => {
     const context = contextOf(view, name);
+    if (context === undefined) return undefined;
     // The routes of inbound traffic stand inside of their listeners.
     const hasRoutes = context === Context.SIDECAR_INBOUND;
     const patches = patchesAt(view, placesOfListener(name, portOfListener(name), hasRoutes));

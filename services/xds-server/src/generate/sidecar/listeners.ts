@@ -9,6 +9,7 @@ import { Context } from "../patch/patch.ts";
 import { authorizationFilters, tunnelAuthorizationFilters } from "../select/authorization.ts";
 import {
   buildTunnelListener,
+  isOutsideOfPatches,
   selectTunnelListener,
   type TunnelListenerInputs,
   tunnelListenerNames,
@@ -46,6 +47,7 @@ export const sidecarListeners = createGenerator<ListenerInputs, Listener>({
   select,
   build,
   patching: listenerPatching("sidecar", (view, name) => {
+    if (isOutsideOfPatches(name)) return undefined;
     const isInbound =
       name === "virtualInbound" ||
       name === "main_internal" ||

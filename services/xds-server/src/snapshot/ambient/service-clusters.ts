@@ -58,6 +58,23 @@ export function acrossClusters(view: View, service: Service): ClusterService | u
   };
 }
 
+/** The part of another cluster that stands for a service which the own cluster does not have; callers there are bound by its namespace. */
+export function foreignPart(
+  view: View,
+  name: ServiceName,
+): { readonly cluster: string; readonly part: Service } | undefined {
+  const [first] = callableParts(view, name);
+  if (first === undefined || first[1].remote === undefined) return undefined;
+  const [cluster, part] = first;
+  return { cluster, part };
+}
+
+/** Other clusters have all parts of the service: the own one has none, or there is no such service of Kubernetes. */
+export function isElsewhereOnly(view: View, name: ServiceName): boolean {
+  const parts = [...view.serviceShards(name).values()].filter(({ registry }) => registry === "Kubernetes");
+  return parts.length > 0 && parts.every(({ remote }) => remote !== undefined);
+}
+
 /** True where its workloads in other networks are called through gateways. */
 export function isGlobal(view: View, name: ServiceName): boolean {
   return callableParts(view, name).some(([, part]) => isGlobalPart(view, part));

@@ -1,14 +1,14 @@
 /** Services as ztunnels are sent them. */
 import { canonicalOf, entryTraits, ingressUsesWaypoint, type ServiceFacts, serviceFacts } from "@flotilla/ambient";
-import type { Config, Service } from "@flotilla/model";
+import type { Config, Labels, Service } from "@flotilla/model";
 import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
 import { type ServiceText, serviceText } from "../row-index.ts";
 import { serviceIn } from "../scope/services.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, namespaceTraits, sameJson } from "./namespaces.ts";
-import { acrossClusters } from "./service-clusters.ts";
+import { acrossClusters, foreignPart } from "./service-clusters.ts";
 import { visibilityOf } from "./visibility.ts";
-import { serviceBinding } from "./waypoints.ts";
+import { isGateway, serviceBinding } from "./waypoints.ts";
 
 /** Undefined for other names of services, and for ServiceEntries that are visible to no namespace. */
 export const ambientService = query<ServiceFacts | undefined, ServiceText>(
@@ -18,7 +18,7 @@ export const ambientService = query<ServiceFacts | undefined, ServiceText>(
     const across = found?.registry === "Kubernetes" ? acrossClusters(view, found) : undefined;
     const service = across?.service ?? found;
     if (service === undefined) return undefined;
-    const { labels } = view.read(namespaceTraits, service.namespace);
+    const labels = homeLabels(view, service);
     const entry = service.registry === "External" ? entryOf(view, service) : undefined;
     const binding = view.read(serviceBinding, text);
     return serviceFacts(view.feature("ipAutoAllocate") ? service : withoutAllocated(service), {
@@ -34,6 +34,13 @@ export const ambientService = query<ServiceFacts | undefined, ServiceText>(
   sameJson,
 );
 
+/** Of the service's namespace in the cluster that it is of. */
+function homeLabels(view: View, service: Service): Labels {
+  const foreign = foreignPart(view, service);
+  if (foreign !== undefined) return foreign.part.remote?.namespaceLabels ?? {};
+  return view.read(namespaceTraits, service.namespace).labels;
+}
+
 /** Addresses by hash are for proxies that ask for them. */
 function withoutAllocated({ autoAllocatedIpv4: _v4, autoAllocatedIpv6: _v6, ...service }: Service): Service {
   return service;
@@ -46,11 +53,6 @@ function served(view: View, text: ServiceText): Service | undefined {
   if (visibilityOf(view, service) === "hidden" || isGateway(service)) return undefined;
   if (service.registry === "Kubernetes" && acrossClusters(view, service) === undefined) return undefined;
   return service;
-}
-
-/** A gateway into another cluster's network; it is not called by name. */
-function isGateway({ definedBy }: Service): boolean {
-  return definedBy.startsWith("Gateway/");
 }
 
 const canonicalNamespace = query<string | undefined, string>("canonical-namespace", (view, hostname) => {

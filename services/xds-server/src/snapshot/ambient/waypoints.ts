@@ -1,20 +1,38 @@
 /** Gateways as waypoints, and which services and workloads are bound to each. */
 import {
   type Binding,
+  type BindingLookups,
   bindingLabels,
   bindService,
   bindWorkload,
   type GatewayClassTraits,
   gatewayNameLabel,
   type Waypoint,
+  type WaypointName,
   waypointOf,
 } from "@flotilla/ambient";
 import type { GatewayClassSpec, KubernetesGatewaySpec } from "@flotilla/gateway-api";
-import { type Labels, ownValue, type Service, type TextOf, textCodec, type Workload } from "@flotilla/model";
-import { type ServiceName, type ServiceText, type SliceText, serviceText, sliceKeys } from "../row-index.ts";
+import {
+  type Labels,
+  ownValue,
+  type RemoteWaypoint,
+  type Service,
+  type TextOf,
+  textCodec,
+  type Workload,
+} from "@flotilla/model";
+import {
+  clusterOfShard,
+  type ServiceName,
+  type ServiceText,
+  type SliceText,
+  serviceText,
+  sliceKeys,
+} from "../row-index.ts";
 import { serviceIn } from "../scope/services.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, namespaceTraits, sameJson } from "./namespaces.ts";
+import { foreignPart, isElsewhereOnly } from "./service-clusters.ts";
 import { visibilityOf } from "./visibility.ts";
 
 /** `namespace/name` of a Gateway. */
@@ -50,12 +68,34 @@ export const waypoint = query<Waypoint | undefined, WaypointText>(
   sameJson,
 );
 
-function lookups(view: View, namespace: string) {
+function lookups(view: View, namespace: string): BindingLookups {
   return {
-    waypoint: (name: { readonly namespace: string; readonly name: string }) =>
-      view.read(waypoint, waypointText.write(name)),
+    waypoint: (name) => view.read(waypoint, waypointText.write(name)),
     home: view.read(namespaceTraits, namespace),
   };
+}
+
+/** In another cluster its own Gateways and namespaces count, as with istiod; the classes are those of the own one. */
+function foreignLookups(view: View, cluster: string, labels: Labels): BindingLookups {
+  return {
+    waypoint: ({ namespace, name }) => {
+      const shards = view.serviceShards({ namespace, hostname: `${name}-waypoint.${namespace}.gateway` });
+      const [, service] = [...shards].find(([key]) => clusterOfShard(key) === cluster) ?? [];
+      return service?.waypoint && foreignWaypoint(view, { namespace, name }, service.waypoint);
+    },
+    home: { labels, annotations: {} },
+  };
+}
+
+function foreignWaypoint(
+  view: View,
+  name: WaypointName,
+  { network, gatewayClass, labels, annotations, listeners, addresses }: RemoteWaypoint,
+): Waypoint | undefined {
+  const key = { kind: "KubernetesGateway", ...name } as const;
+  const spec = { gatewayClassName: gatewayClass, listeners: listeners.map((one) => ({ name: "", ...one })) };
+  const gateway = { ...{ key, labels, annotations, spec }, creationTimeMs: 0, status: { addresses } };
+  return waypointOf(gateway, view.read(classTraits, gatewayClass), network);
 }
 
 /** The waypoint of a service, for callers that go through one. */
@@ -64,12 +104,26 @@ export const serviceBinding = query<Binding, ServiceText>(
   (view, text) => {
     const { namespace, hostname } = serviceText.read(text);
     const service = serviceIn(view, namespace, hostname);
-    if (service === undefined || service.resolution === "alias") return {};
+    if (service === undefined || service.resolution === "alias" || isGateway(service)) return {};
+    if (isElsewhereOnly(view, service)) return foreignBinding(view, service);
     const object = { labels: service.labels, annotations: annotationsOf(view, service) };
     return bindService(object, namespace, lookups(view, namespace), visibilityOf(view, service) === "namespace");
   },
   sameJson,
 );
+
+/** A gateway or a waypoint of another cluster; it is not called by name. */
+export function isGateway({ definedBy }: Service): boolean {
+  return definedBy.startsWith("Gateway/");
+}
+
+function foreignBinding(view: View, service: Service): Binding {
+  const foreign = foreignPart(view, service);
+  if (foreign === undefined) return {};
+  const { cluster, part } = foreign;
+  const object = { labels: part.labels, annotations: annotationsOf(view, part) };
+  return bindService(object, part.namespace, foreignLookups(view, cluster, part.remote?.namespaceLabels ?? {}));
+}
 
 function annotationsOf(view: View, { registry, namespace, name, kubernetes }: Service): Labels {
   if (registry !== "External") return kubernetes?.annotations ?? {};
@@ -84,10 +138,14 @@ export const workloadBinding = query<Binding, string>(
     if (workload === undefined || ownWaypoint(view, uid) !== undefined) return {};
     const { namespace, kind } = workload;
     if (kind === "EndpointSlice" || isHostItself(workload)) return {};
-    return bindWorkload({ labels: bindingLabels(workload) }, namespace, lookups(view, namespace));
+    return bindWorkload({ labels: bindingLabels(workload) }, namespace, lookupsOf(view, workload));
   },
   sameJson,
 );
+
+function lookupsOf(view: View, { isRemote, clusterId, namespace, namespaceLabels = {} }: Workload): BindingLookups {
+  return isRemote === true ? foreignLookups(view, clusterId, namespaceLabels) : lookups(view, namespace);
+}
 
 /** Of a ServiceEntry without endpoints: as with istiod, calls go to the waypoint of the service alone. */
 function isHostItself({ kind, hostname, memberOf = [] }: Workload): boolean {
@@ -100,7 +158,7 @@ export function ownWaypoint(view: View, uid: string): Waypoint | undefined {
   const workload = view.workload(uid);
   const name = ownValue(workload?.labels, gatewayNameLabel);
   if (workload === undefined || name === undefined) return undefined;
-  return view.read(waypoint, waypointText.write({ namespace: workload.namespace, name }));
+  return lookupsOf(view, workload).waypoint({ namespace: workload.namespace, name });
 }
 
 /** By `namespace/name` of the waypoint. */

@@ -131,18 +131,20 @@ export function globalVipsOf(view: View, service: Service): readonly string[] {
 }
 
 /**
- * Addresses by which a service is called through a waypoint, for all callers: of the proxy's cluster, else the service's own or allocated
- * one; both families where the control plane supports dual stack.
+ * Addresses by which a service is called through a waypoint, for all callers: of the proxy's cluster in its own families, else the service's own
+ * or allocated one.
  */
 export function vipsOf(view: View, service: Service): readonly string[] {
   const inCluster = (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific);
+  const called = inCluster.filter((address) => hasFamily(view, address));
+  if (called.length > 0) return called;
   const [own] = [...inCluster, service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
   if (own === undefined && !view.feature("ipAutoAllocate")) return [];
   if (own === undefined)
     return [service.autoAllocatedIpv4, service.autoAllocatedIpv6]
       .filter((address) => address !== undefined)
       .filter((address) => hasFamily(view, address));
-  return inCluster.length > 0 && view.feature("dualStack") ? inCluster : [own];
+  return [own];
 }
 
 function isSpecific(address: string): boolean {

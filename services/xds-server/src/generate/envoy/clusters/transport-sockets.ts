@@ -57,10 +57,10 @@ export function transportSockets(inputs: TlsInputs, http2: boolean, hbone: Hbone
   const choice = transportChoice(inputs, http2);
   const proxyProtocol = inputs.policy?.proxyProtocol;
   const { carriesBaggage } = inputs.traits;
-  const isEncrypted = choice.kind === "rule" || (hbone === "waypoint" && proxyProtocol !== undefined);
+  const isWrapped = choice.kind === "rule" || proxyProtocol !== undefined;
   return {
     fields: socketFields({ choice, proxyProtocol, carriesBaggage }, hbone),
-    hidesPeers: carriesBaggage && hbone !== "off" && isEncrypted,
+    hidesPeers: carriesBaggage && hbone !== "off" && isWrapped,
     isStated: isOwnTls(settings),
   };
 }
@@ -103,7 +103,7 @@ function socketFields({ choice, proxyProtocol, carriesBaggage }: Sockets, hbone:
       transportSocket: waypointTransport(choice.kind === "rule" ? prefixed(choice.tls) : plain, carriesBaggage),
     };
   }
-  if (hbone === "east-west") return { transportSocket: hboneTransport(unencrypted) };
+  if (hbone === "east-west") return { transportSocket: hboneTransport(unencrypted, carriesBaggage) };
   if (hbone === "by-endpoint") {
     const tunnel = prefixed(hboneTransport(choice.kind === "rule" ? choice.tls : undefined, carriesBaggage));
     return { transportSocketMatches: [tunnelMatch(tunnel), ...besidesTunnel(choice, prefixed)] };

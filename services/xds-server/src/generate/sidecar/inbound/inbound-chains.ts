@@ -18,6 +18,8 @@ import type { InboundPort } from "./inbound-ports.ts";
 import { inboundRoute } from "./inbound-route.ts";
 
 export interface InboundChainInputs {
+  /** The opener of an HBONE tunnel has identified itself. */
+  readonly isWithinTunnel?: boolean;
   readonly traits: ListenerTraits;
   readonly trustDomains: readonly string[];
   readonly serverFiles: ServerFiles;
@@ -97,7 +99,7 @@ export function inboundChains(
 }
 
 function httpFiltersOf(
-  { traits, authorization }: InboundChainInputs,
+  { traits, authorization, isWithinTunnel }: InboundChainInputs,
   { cluster, statPrefix, port, unnamedPort }: InboundDestination,
 ): FilterChain["filters"] {
   const operation = port === undefined ? ":0" : `${port.hostname}:${port.servicePort}`;
@@ -116,7 +118,8 @@ function httpFiltersOf(
     policies: authorization.http,
   });
   const extensions = networkPolicyFilters(traits.extensions, place);
-  return [...(traits.networkMetadata ? [metadataExchange(traits.exchangedLabels)] : []), ...extensions, manager];
+  const exchanges = traits.networkMetadata && isWithinTunnel !== true;
+  return [...(exchanges ? [metadataExchange(traits.exchangedLabels)] : []), ...extensions, manager];
 }
 
 function tcpFiltersOf(

@@ -56,7 +56,7 @@ const ofTunnels: readonly FieldCase[] = [
     "TCP to its cluster",
     tunnels,
     within,
-    "filterChains.3.filters.0.typedConfig",
+    "filterChains.3.filters.1.typedConfig",
     "{statPrefix: inbound|9000||, cluster: inbound|9000||, TcpProxy}",
   ],
   [

@@ -18,8 +18,8 @@ export interface MainInternalInputs extends InboundChainInputs {
 
 export function buildMainInternal(inputs: MainInternalInputs): Listener {
   const { ports, traits } = inputs;
-  // The opener of the tunnel has identified itself there: peers exchange nothing at known ports.
-  const known = { ...inputs, traits: { ...traits, networkMetadata: false, httpMetadata: false } };
+  // The opener of the tunnel has identified itself there: peers exchange nothing with requests at known ports, but do with connections, as in istiod.
+  const known = { ...inputs, isWithinTunnel: true, traits: { ...traits, httpMetadata: false } };
   const cluster = "InboundPassthroughCluster";
   const unknown: InboundDestination = {
     name: "virtualInbound",

@@ -184,7 +184,6 @@ export { configStore } from "./store/complete-store.ts";
 export type { ConfigSchema, ConfigStore, DeleteOptions, StoreBackend } from "./store/config-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
 export { created, expectVersion, updated, type WriteStamp, withStatus } from "./store/stored-config.ts";
-export { canonicalName, canonicalRevision } from "./workload/canonical-service.ts";
 export {
   canonicalName,
   canonicalNameLabel,

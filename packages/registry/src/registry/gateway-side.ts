@@ -17,6 +17,7 @@ import {
   type ServiceKey,
 } from "@flotilla/model";
 import type { RegistrySettings } from "../settings.ts";
+import type { Dirty } from "./apply-object.ts";
 
 /** Stands for a gateway that lies where no control plane can ask; only the configuration's own cluster may have such. */
 const remoteClass = "istio-remote";
@@ -24,6 +25,11 @@ const remoteClass = "istio-remote";
 const eastWestClass = "istio-east-west";
 /** HBONE port of gateways. istiod ignores the port of the listener, too. */
 const hbonePort = 15008;
+
+interface Change {
+  readonly key: ServiceKey;
+  readonly service: Service | undefined;
+}
 
 /** The gateways that lead into other networks. */
 export class GatewaySide {
@@ -44,15 +50,13 @@ export class GatewaySide {
     else this.#gateways.delete(name);
   }
 
-  names(): Iterable<ObjectName> {
-    return this.#gateways.keys();
+  /** Of gateways that changed, or of all; removed ones as undefined. @param network of the cluster */
+  changes({ gateways, everything }: Pick<Dirty, "gateways" | "everything">, network: string): readonly Change[] {
+    const names = everything ? new Set([...this.#gateways.keys(), ...gateways]) : gateways;
+    return [...names].flatMap((name) => this.#values(name, network));
   }
 
-  /** Of a gateway that changed; removed ones as undefined. @param network of the cluster */
-  values(
-    name: ObjectName,
-    network: string,
-  ): readonly { readonly key: ServiceKey; readonly service: Service | undefined }[] {
+  #values(name: ObjectName, network: string): readonly Change[] {
     const now = this.#gateways.get(name) ?? [];
     const hosts = new Set(now.map(({ hostname }) => hostname));
     const gone = (this.#left.get(name) ?? []).filter(({ hostname }) => !hosts.has(hostname));

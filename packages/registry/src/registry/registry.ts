@@ -113,7 +113,6 @@ export class Registry {
     }
     if (dirty.everything) {
       dirty.all(this.#objects);
-      for (const name of this.#gateways.names()) dirty.gateways.add(name);
       this.#consul.all(dirty);
       for (const [text, key] of this.#file.all()) dirty.files.set(text, key);
     }
@@ -240,8 +239,7 @@ export class Registry {
       update.service({ ...key, hostname: clusterSetHostname }, imported);
     }
     const network = this.#objects.networkOf(this.#settings.systemNamespace);
-    for (const name of dirty.gateways)
-      for (const { key, service } of this.#gateways.values(name, network)) update.service(key, service);
+    for (const { key, service } of this.#gateways.changes(dirty, network)) update.service(key, service);
     if (dirty.entries.size > 0)
       for (const [key, service] of this.#external.services(dirty.entries))
         if (this.#role === "own") update.service(key, service);

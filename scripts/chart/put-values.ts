@@ -123,6 +123,7 @@ function putWorkload(object: Workload, text: TemplateText): void {
   const { metadata, spec: pod } = template;
   if (object.kind === "Deployment") putReplicas(object, values, text);
   metadata.annotations = { ...metadata.annotations, "checksum/config": text.value(checksumOf(config)) };
+  if ("istio.io/rev" in metadata.labels) metadata.labels["istio.io/rev"] = text.value(".Values.revision");
   metadata.labels[text.lines(`{{- include "flotilla.labels" .Values.${values} | nindent INDENT }}`)] = null;
   (metadata.annotations as Fields)[
     text.lines(`{{- include "flotilla.annotations" .Values.${values} | nindent INDENT }}`)

@@ -14,5 +14,6 @@ export {
   paceHandshakes,
 } from "./paced-listener.ts";
 export { readBody } from "./read-body.ts";
+export { requestUrl } from "./request-url.ts";
 export { type HttpHandler, type HttpMethod, type HttpReply, type HttpRequest, RouteTable } from "./routes.ts";
 export { type CompliancePolicy, serverTlsParameters, type TlsPolicy, tlsCipherSuites } from "./tls-parameters.ts";

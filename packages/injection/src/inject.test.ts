@@ -176,6 +176,14 @@ describe("the pod's own words", () => {
     assert.equal(envOf(pod, "A"), "b");
   });
 
+  it("a pod whose proxy takes HBONE is labelled for its callers", () => {
+    const hbone = { defaultConfig: { proxyMetadata: { ISTIO_META_ENABLE_HBONE: "true" } } };
+    const tunnel = "networking.istio.io/tunnel";
+    assert.equal(inject().metadata.labels?.[tunnel], undefined);
+    assert.equal(inject({ mesh: hbone }).metadata.labels?.[tunnel], "http");
+    assert.equal(inject({ mesh: hbone, labels: { [tunnel]: "none" } }).metadata.labels?.[tunnel], "none");
+  });
+
   it("a concurrency that is no number refuses the pod", () =>
     assert.throws(
       () => inject({ annotations: { "proxy.istio.io/config": "concurrency: x" } }),

@@ -21,13 +21,13 @@ export interface KindUse {
 
 /** Names as `Kind.name` has them. TrustBundle and IssuerKeys are no objects of an API: ca and config-controller publish them. */
 export const kindUses = {
-  AuthorizationPolicy: { by: ["xds-server"], gap: targetGap },
+  AuthorizationPolicy: { by: ["xds-server"] },
   BackendTLSPolicy: { by: ["xds-server"] },
   ConfigMap: { by: ["xds-server", "config-controller"] },
   DestinationRule: { by: ["xds-server"] },
   EndpointSlice: { by: ["service-controller"] },
   Endpoints: { by: ["service-controller"] },
-  EnvoyFilter: { by: ["xds-server"], gap: targetGap },
+  EnvoyFilter: { by: ["xds-server"] },
   GRPCRoute: { by: ["xds-server"], gap: parentGap },
   Gateway: { by: ["xds-server"] },
   GatewayClass: { by: ["xds-server"] },
@@ -46,7 +46,7 @@ export const kindUses = {
   Pod: { by: ["service-controller"] },
   ProxyConfig: { by: ["webhook", "config-controller"] },
   ReferenceGrant: { by: ["xds-server"] },
-  RequestAuthentication: { by: ["xds-server"], gap: targetGap },
+  RequestAuthentication: { by: ["xds-server"] },
   Secret: { by: ["xds-server"] },
   Service: { by: ["service-controller"] },
   ServiceAccount: { by: ["config-controller"] },
@@ -56,12 +56,12 @@ export const kindUses = {
   Sidecar: { by: ["xds-server"] },
   TCPRoute: { by: ["xds-server"], gap: parentGap },
   TLSRoute: { by: ["xds-server"], gap: parentGap },
-  Telemetry: { by: ["xds-server"], gap: targetGap },
-  TrafficExtension: { by: ["xds-server"], gap: targetGap },
+  Telemetry: { by: ["xds-server"] },
+  TrafficExtension: { by: ["xds-server"] },
   TrustBundle: { by: ["xds-server"] },
   UDPRoute: { by: ["xds-server"], gap: udpParentGap },
   VirtualService: { by: ["xds-server"] },
-  WasmPlugin: { by: ["xds-server"], gap: targetGap },
+  WasmPlugin: { by: ["xds-server"] },
   WorkloadEntry: { by: ["service-controller"] },
   WorkloadGroup: { by: ["service-controller"] },
   XBackend: { by: ["xds-server", "service-controller"] },
@@ -107,15 +107,4 @@ function udpParentGap({ spec }: UsedObject): string | undefined {
   const parents = (spec as GatewayApiSpec | undefined)?.parentRefs ?? [];
   const isForGateway = parents.some(({ kind = "Gateway" }) => kind === "Gateway" || kind === "ListenerSet");
   return isForGateway ? undefined : "has no Gateway or ListenerSet among its parentRefs";
-}
-
-/** Objects with targets are for gateways and waypoints. */
-function targetGap({ spec }: UsedObject): string | undefined {
-  const { targetRef, targetRefs = [] } = (spec ?? {}) as {
-    readonly targetRef?: { readonly kind?: string };
-    readonly targetRefs?: readonly { readonly kind?: string }[];
-  };
-  const targets = targetRef === undefined ? targetRefs : [targetRef, ...targetRefs];
-  if (targets.length === 0 || targets.some(({ kind }) => kind === "Gateway")) return undefined;
-  return "is for the waypoints of its targetRefs, which are not configured yet";
 }

@@ -63,7 +63,7 @@ describe("health page", () => {
       return `${response.status} ${await response.text()}`;
     };
     assert.equal(await text("/healthz"), "200 ok\n");
-    assert.match(await text("/version"), /"version": "1.2.3"/);
+    assert.match(await text("/version"), /"version": "1.2.3",[\s\S]*"clientVersion": \{\n *"version": "1.2.3"/);
     assert.match(await text("/metrics"), /pushes_total\{type="cds"\} 2/);
     assert.match(await text("/debug/config/a/b?full=1"), /"path": "\/debug\/config\/a\/b",\n {2}"full": "1"/);
     assert.equal(await text("/debug/echo", { method: "POST", body: "hello" }), "201 hello");

@@ -63,6 +63,10 @@ function addOwnRoutes(routes: RouteTable, readiness: Readiness, { service, versi
     return { status: report.ready ? 200 : 503, json: { service, pid: process.pid, ...report } };
   });
   get("/healthz", () => ({ text: "ok\n" }));
-  get("/version", () => ({ json: { service, version, node: process.version, startedAt, pid: process.pid } }));
+  // `istioctl version` reads clientVersion, and ends with a nil pointer where it is missing (istio/pkg/kube/client.go, GetIstioVersions).
+  const clientVersion = { version };
+  get("/version", () => ({
+    json: { service, version, node: process.version, startedAt, pid: process.pid, clientVersion },
+  }));
   get("/metrics", async () => ({ text: await metrics.text(), contentType: metrics.contentType }));
 }

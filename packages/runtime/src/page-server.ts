@@ -7,6 +7,7 @@ import {
   type HttpServer,
   type RouteTable,
   readBody,
+  requestUrl,
   sendText,
 } from "@flotilla/http";
 import type { Logger } from "./logger.ts";
@@ -52,7 +53,7 @@ export function createPageServer({ routes, log, refuse }: PageServerOptions): Ht
 }
 
 async function answer(routes: RouteTable, request: IncomingMessage): Promise<HttpReply> {
-  const url = new URL(request.url ?? "/", "http://localhost");
+  const url = requestUrl(request);
   const route = routes.find(request.method ?? "GET", url.pathname);
   if (route === undefined) return { status: 404, json: { error: `no page ${url.pathname}`, pages: routes.paths() } };
   const body = await readBody(request, maxBodyBytes);

@@ -200,16 +200,16 @@ describe("/validate", () => {
   });
 
   it("takes an object that has no effect, with a warning", async () => {
-    const policyKind = { group: "security.istio.io", version: "v1", kind: "AuthorizationPolicy" };
-    const policy = {
-      apiVersion: "security.istio.io/v1",
-      kind: "AuthorizationPolicy",
+    const routeKind = { group: "gateway.networking.k8s.io", version: "v1", kind: "HTTPRoute" };
+    const route = {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "HTTPRoute",
       metadata: { name: "f" },
-      spec: { targetRefs: [{ group: "", kind: "Service", name: "web" }] },
+      spec: { parentRefs: [{ group: "mesh.example", kind: "Mesh", name: "all" }] },
     };
-    const { response } = await ask("/validate", review(policy, policyKind));
+    const { response } = await ask("/validate", review(route, routeKind));
     assert.equal(response.allowed, true);
-    assert.match(response.warnings?.[0] ?? "", /^AuthorizationPolicy .*has no effect: it is for the waypoints/);
+    assert.match(response.warnings?.[0] ?? "", /^HTTPRoute .*has no effect: it has no Gateway/);
   });
 
   it("answers others while it validates an object of a megabyte, and names what is wrong in it", async () => {

@@ -14,7 +14,8 @@ import { removeStranger, startStranger, strangerGets } from "./stranger.ts";
 
 const image = "flotilla:0.1.0";
 const minutes = 60_000;
-const { CLUSTER_AMBIENT: dataPlane, CLUSTER_GATEWAY_API: gatewayApi } = process.env;
+const { CLUSTER_AMBIENT: dataPlane, CLUSTER_GATEWAY_API: gatewayApi, ISTIOCTL: istioctl } = process.env;
+const noIstioctl = istioctl === undefined && "ISTIOCTL names no istioctl";
 const skip =
   (dataPlane === undefined && "CLUSTER_AMBIENT names no command that installs Istio's CNI plugin and ztunnel") ||
   (gatewayApi === undefined && "CLUSTER_GATEWAY_API names no definitions of the Gateway API");
@@ -37,6 +38,7 @@ describe("an ambient mesh on a cluster", { skip }, () => {
       runSection("Ambient mesh/The control plane"),
     );
     await untilReady();
+    await runSection("Ambient mesh/Sidecars in the same mesh");
     await timed("Istio's CNI plugin and ztunnel: installed and ready", () =>
       run("bash", ["-c", `${dataPlane} install`]),
     );
@@ -89,6 +91,14 @@ describe("an ambient mesh on a cluster", { skip }, () => {
     assert.equal(await webAsks("GET"), "200");
     assert.equal(await webAsks("POST"), "403");
     await untilStranger("is refused", (answer) => answer === "403");
+  });
+
+  it("istioctl finds the control plane, the waypoint and ztunnel", { skip: noIstioctl }, async () => {
+    assert.match(await run(`${istioctl}`, ["version"]), /control plane version: 0\.1\.0/);
+    const proxies = await run(`${istioctl}`, ["proxy-status"]);
+    for (const proxy of [/^waypoint-\S+\.shop /m, /^ztunnel-\S+\.istio-system /m]) assert.match(proxies, proxy);
+    const services = await run(`${istioctl}`, ["ztunnel-config", "services"]);
+    assert.match(services, /^shop +orders +\S+ +waypoint +2\/2/m);
   });
 
   it("pods come and go without a failed request", { timeout: 8 * minutes }, async () => {

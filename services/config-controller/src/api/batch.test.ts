@@ -120,23 +120,23 @@ describe("objects of foreign kinds in a list", () => {
 });
 
 describe("an object that has no effect", () => {
-  const policy = {
-    apiVersion: "security.istio.io/v1",
-    kind: "AuthorizationPolicy",
+  const route = {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
     metadata: { name: "f" },
-    spec: { targetRefs: [{ group: "", kind: "Service", name: "web" }] },
+    spec: { parentRefs: [{ group: "mesh.example", kind: "Mesh", name: "all" }] },
   };
-  const warning = /^AuthorizationPolicy shop\/f has no effect: it is for the waypoints of its targetRefs/;
+  const warning = /^HTTPRoute shop\/f has no effect: it has no Gateway, ListenerSet, Service or ServiceEntry/;
 
   it("is accepted with a warning, in a list and by itself", async () => {
     await using api = await openTestApi();
-    const { body } = await api.call("POST", url, list(policy));
+    const { body } = await api.call("POST", url, list(route));
     assert.deepEqual(results(body), ["created f"]);
     assert.match(body.items[0].warnings[0], warning);
-    const path = "/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies";
-    const created = await api.call("POST", path, { ...policy, metadata: { name: "g" } });
+    const path = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes";
+    const created = await api.call("POST", path, { ...route, metadata: { name: "g" } });
     assert.equal(created.status, 201);
-    assert.match(created.warnings[0] ?? "", /^AuthorizationPolicy shop\/g has no effect/);
+    assert.match(created.warnings[0] ?? "", /^HTTPRoute shop\/g has no effect/);
   });
 });
 

@@ -1,7 +1,7 @@
 /** HTTPS with bounded bodies, and answers as JSON or as lines without end. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "@flotilla/auth";
-import { createHttpServer, type HttpAnswer, readBody, sendText } from "@flotilla/http";
+import { createHttpServer, type HttpAnswer, readBody, requestUrl, sendText } from "@flotilla/http";
 import { type ListenOptions, type Logger, listen, type TlsPolicy } from "@flotilla/runtime";
 import { ApiError, statusOf } from "./api-error.ts";
 import type { KeyPair } from "./certificate.ts";
@@ -97,7 +97,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, respo
 }
 
 function parseRequest(request: IncomingMessage): ApiRequest {
-  const url = new URL(request.url ?? "/", "https://api");
+  const url = requestUrl(request);
   const [contentType = ""] = (request.headers["content-type"] ?? "").toLowerCase().split(";", 1);
   const metadata = new Map(Object.entries(request.headersDistinct).map(([name, values]) => [name, values ?? []]));
   const { remoteAddress = "", remotePort } = request.socket;

@@ -30,10 +30,10 @@ function statusesOf(config: Partial<Config> & Pick<Config, "key">, analysis?: An
 
 describe("the status of an object", () => {
   it("that nothing is generated from has the reason, and is not settled", () => {
-    const spec = { targetRefs: [{ kind: "Service", name: "web" }] };
-    const status = statusOf({ key: { kind: "AuthorizationPolicy", namespace: "shop", name: "f" }, spec });
+    const spec = { parentRefs: [{ kind: "Mesh", name: "all" }] };
+    const status = statusOf({ key: { kind: "HTTPRoute", namespace: "shop", name: "f" }, spec });
     assert.equal(status?.state, "accepted");
-    assert.match(status?.noEffect ?? "", /^has no effect: it is for the waypoints of its targetRefs/);
+    assert.match(status?.noEffect ?? "", /^has no effect: it has no Gateway, ListenerSet, Service/);
     assert.deepEqual(status?.warnings[0], { field: "", reason: status?.noEffect });
     assert.equal(status && isSettled(status), false);
   });

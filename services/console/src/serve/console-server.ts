@@ -2,7 +2,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SessionInfo } from "@flotilla/console/contract";
 import { type PageFiles, pageHeaders, sendPageFile } from "@flotilla/console/served-page";
-import { createHttpServer, type HttpAnswer, type HttpServer, readBody, type ServerTls, sendText } from "@flotilla/http";
+import {
+  createHttpServer,
+  type HttpAnswer,
+  type HttpServer,
+  readBody,
+  requestUrl,
+  type ServerTls,
+  sendText,
+} from "@flotilla/http";
 import type { Logger } from "@flotilla/runtime";
 import { RequestRefused } from "../errors.ts";
 import type { EventStreams } from "../events/event-streams.ts";
@@ -76,7 +84,7 @@ async function respondApi(
   const isReading = method === "GET" || method === "HEAD";
   if (isReading) expectOwnSite(request.headers);
   else expectSameOrigin(request.headers);
-  const url = new URL(request.url ?? "/", "http://console");
+  const url = requestUrl(request);
   if (url.pathname === "/api/v1/session") return respondSession(request, response, options);
   const session = expectSession(request, options);
   if (url.pathname === "/api/v1/events" && method === "GET")

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
 import { hasNoEndingPods } from "./admission.ts";
+import { besideGets, removeBeside, startBeside, webGetsBeside } from "./beside.ts";
 import { untilReady } from "./control-plane.ts";
 import { record, timed } from "./figures.ts";
 import { provideImage } from "./images.ts";
@@ -74,6 +75,16 @@ describe("an ambient mesh on a cluster", { skip }, () => {
       await untilStranger("is answered", (answer) => answer === "200");
     });
     recordRequests("requests while another namespace joins", joining);
+  });
+
+  it("a pod with a sidecar calls the namespace, and is called by it", { timeout: 5 * minutes }, async () => {
+    await startBeside(image);
+    for (const [what, ask] of [
+      ["an answer to the sidecar", besideGets],
+      ["an answer of the sidecar", webGetsBeside],
+    ] as const)
+      await until(async () => (await ask()) === "200", { withinMs: 30_000, what, everyMs: 500 });
+    await removeBeside();
   });
 
   it("a policy by identity refuses it again", { timeout: 5 * minutes }, async () => {

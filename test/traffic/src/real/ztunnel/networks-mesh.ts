@@ -29,10 +29,26 @@ spec:
   clusterIP: ${vip}
   selector: {app: web}
   ports: [{name: http, port: 80, targetPort: 8080}, {name: other, port: 90, targetPort: 9090}]
----
+---`;
+
+const labels = "{topology.istio.io/network: net2}";
+const status = `{addresses: [{type: IPAddress, value: ${bridgeAddress}}]}`;
+
+/** Stands for the gateway in the other cluster. */
+const remoteGateway = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
-metadata: {name: ew, namespace: istio-system, labels: {topology.istio.io/network: net2}}
+metadata: {name: ew, namespace: istio-system, labels: ${labels}, annotations: {gateway.istio.io/service-account: ${gatewayAccount}}}
+spec:
+  gatewayClassName: istio-remote
+  listeners: [{name: mesh, port: 15008, protocol: HBONE}]
+status: ${status}
+---`;
+
+const eastWestGateway = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: ew, namespace: istio-system, labels: ${labels}}
 spec:
   gatewayClassName: istio-east-west
   listeners:
@@ -46,18 +62,18 @@ spec:
       hostname: ${tlsHost}
       tls: {mode: Passthrough}
       allowedRoutes: {namespaces: {from: All}}
-status: {addresses: [{type: IPAddress, value: ${bridgeAddress}}]}
+status: ${status}
 ---`;
 
 /** The pod of the other network is known by its address. */
-export const first = `${common("net1")}
+export const first = `${common("net1")}${remoteGateway}
 apiVersion: networking.istio.io/v1
 kind: WorkloadEntry
 metadata: {name: web, namespace: shop, annotations: {ambient.istio.io/redirection: enabled}}
 spec: {address: ${webAddress}, labels: {app: web}, network: net2, serviceAccount: web}
 ---${podObject("sleep", sleepAddress, "sleep")}`;
 
-export const second = `${common("net2")}
+export const second = `${common("net2")}${eastWestGateway}
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {name: web, namespace: shop, labels: {kubernetes.io/service-name: web}}

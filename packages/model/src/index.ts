@@ -131,10 +131,12 @@ export {
 export { checksum, fnv1a } from "./names/fnv1a.ts";
 export {
   clusterDomainOf,
+  clusterSetDomain,
   compareSpecificity,
   type Hostname,
   hostCovers,
   hostsOverlap,
+  isClusterSetHost,
   isWildcard,
   resolveShortName,
   serviceHostname,

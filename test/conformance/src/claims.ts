@@ -41,7 +41,7 @@ const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
   ]),
   grpc: new Set(["grpc"]),
   waypoint: new Set(["ambient", "destinationrule"]),
-  ztunnel: new Set(["ambient"]),
+  ztunnel: new Set(["ambient", "locality"]),
 };
 
 export function isClaimed({ group }: Scenario, { type }: ScenarioProxy): boolean {

@@ -50,6 +50,13 @@ export function clusterDomainOf(host: Hostname): string {
   return at === -1 ? "" : host.slice(at + inCluster.length);
 }
 
+/** The domain of hosts that mean a service of all clusters. Source: Kubernetes' multi-cluster services API. */
+export const clusterSetDomain = "clusterset.local";
+
+export function isClusterSetHost(host: Hostname): boolean {
+  return host.endsWith(`${inCluster}${clusterSetDomain}`);
+}
+
 /** The host name of a Service, `NAME.NAMESPACE.svc.DOMAIN`. */
 export function serviceHostname(name: string, namespace: string, domain: string): string {
   return `${name}.${namespace}.svc.${domain}`;

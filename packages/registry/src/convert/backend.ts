@@ -1,7 +1,7 @@
 /** A Backend of Gateway API's experimental channel that names a host outside: short for a ServiceEntry. */
 
 import type { Config } from "@flotilla/model";
-import { ownValue } from "@flotilla/model";
+import { isClusterSetHost, ownValue } from "@flotilla/model";
 import type { ServiceEntrySpec } from "../kube.ts";
 
 interface BackendSpec {
@@ -31,7 +31,7 @@ export function backendServiceEntry(backend: Config, domain: string): Config<Ser
   const { type, protocol = "HTTP", port, externalHostname } = backend.spec as BackendSpec;
   const host = externalHostname?.hostname ?? "";
   if (type !== "ExternalHostname" || host === "" || port?.port === undefined) return undefined;
-  if (host.endsWith(`.svc.${domain}`) || host.endsWith(".svc.clusterset.local")) return undefined;
+  if (host.endsWith(`.svc.${domain}`) || isClusterSetHost(host)) return undefined;
   const name = backendProtocol(protocol);
   return {
     // No object can have a tilde in its name: it cannot clash with a ServiceEntry somebody wrote.

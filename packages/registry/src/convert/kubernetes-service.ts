@@ -212,12 +212,9 @@ export function trafficDistribution(
 }
 
 /**
- * A Service under the host it has in the whole cluster set. Source: scenario locality/mcs-hosts. The domain of hosts that
- * mean a service of all clusters; source: Kubernetes' multi-cluster services API.
+ * A Service under the host it has in the whole cluster set. Undefined for headless imports: without an address of the cluster set there is
+ * nothing to call. Source: scenario locality/mcs-hosts.
  */
-export const clusterSetDomain = "clusterset.local";
-
-/** Undefined for headless imports: without an address of the cluster set there is nothing to call. */
 export function importedService(
   service: Service,
   serviceImport: Config,
@@ -231,7 +228,7 @@ export function importedService(
 }
 
 /** In order of text, as istiod has them; an invalid address is one of the registry's problems. */
-function clusterSetAddresses({ spec }: Config): readonly string[] {
+export function clusterSetAddresses({ spec }: Config): readonly string[] {
   const { ips = [] } = spec as { readonly ips?: readonly string[] };
   return ips.filter((ip) => isIpAddress(ip)).toSorted(compareText);
 }

@@ -1,6 +1,6 @@
 /**
  * ServiceImports of all clusters. Each gives its own cluster's addresses of a service of the cluster set; that a service is
- * imported at all makes endpoints of every cluster part of it. Source: Kubernetes' multi-cluster services API.
+ * imported at all makes endpoints of every cluster part of it, for callers of their own cluster at least. Source: Kubernetes' multi-cluster services API.
  */
 import { type Config, type ConfigChange, type TextOf, textCodec } from "@flotilla/model";
 import type { ObjectChange } from "./registry-input.ts";

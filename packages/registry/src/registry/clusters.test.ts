@@ -185,6 +185,27 @@ test("a cluster imports what only another has, also one that comes later", () =>
   assert.deepEqual(clusterSetAddresses(all), {});
 });
 
+test("under the host of the cluster set callers of others see clusters that import the service, too", () => {
+  const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true, exportedOnly: true });
+  const metadata = { name: "a", namespace: "n" };
+  const objects = [
+    put({ apiVersion: "multicluster.x-k8s.io/v1alpha1", kind: "ServiceExport", metadata }),
+    ...[put(service("a")), put(pod("p", "10.0.0.1")), put(slice("s", "a", { p: "10.0.0.1" }))],
+  ];
+  all.apply([...objects, ...of("east", ...objects, serviceImport("243.0.0.1"))]);
+  const clusterOnly = () =>
+    all
+      .state()
+      .flatMap((one) =>
+        one.type === "endpoints" && one.op === "put" && one.value[0]?.isClusterOnly === true
+          ? [`${one.key.shard} ${one.key.hostname}`]
+          : [],
+      );
+  assert.deepEqual(clusterOnly(), ["Kubernetes/Kubernetes a.n.svc.clusterset.local"]);
+  all.apply([serviceImport("244.0.0.1")]);
+  assert.deepEqual(clusterOnly(), []);
+});
+
 test("imports of a cluster do not depend on the order within one group", () => {
   const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
   all.apply([

@@ -2,7 +2,12 @@
 import type { Endpoint, ObjectName, Service } from "@flotilla/model";
 import { convertEndpointSlice, distinctEndpoints } from "../convert/endpoint-slice.ts";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
-import { convertKubernetesService, importedService, selectedByService } from "../convert/kubernetes-service.ts";
+import {
+  clusterSetAddresses,
+  convertKubernetesService,
+  importedService,
+  selectedByService,
+} from "../convert/kubernetes-service.ts";
 import { isPodReady, podWorkload } from "../convert/pod.ts";
 import { convertWorkloadEntry, isHealthyEntry, type SelectableWorkload } from "../convert/workload-entry.ts";
 import type { RegistrySettings } from "../settings.ts";
@@ -54,11 +59,6 @@ export class KubernetesSide {
     return this.#services.get(name);
   }
 
-  /** Some cluster imports it: endpoints of all clusters are reached under the host of the cluster set. */
-  isImported(name: ObjectName): boolean {
-    return this.#settings.clusterSetHosts && this.#objects.serviceImports.has(name);
-  }
-
   /** The service under its host of the cluster set; undefined unless this cluster imports it. */
   imported(name: ObjectName, hostname: string): Service | undefined {
     const serviceImport = this.#objects.serviceImports.get(name);
@@ -80,8 +80,20 @@ export class KubernetesSide {
       ? selectedWorkloads(this.#objects, service, context, { pods: false })
       : [];
     const endpoints = [...ofSlices, ...selected.flatMap((workload) => selectedByService(workload, service))];
-    const isClusterOnly = this.#settings.exportedOnly && !this.#objects.serviceExports.has(name);
-    return isClusterOnly ? endpoints.map((endpoint) => ({ ...endpoint, isClusterOnly })) : endpoints;
+    return this.#settings.exportedOnly && !this.#objects.serviceExports.has(name)
+      ? endpoints.map(forOwnCluster)
+      : endpoints;
+  }
+
+  /**
+   * Of its endpoints, those under the host of the cluster set, where some cluster imports it. Callers of other clusters see those of clusters
+   * that also import it. Source: istiod asked, scenario locality/cluster-set.
+   */
+  clusterSetEndpoints(name: ObjectName, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    const serviceImport = this.#objects.serviceImports.get(name);
+    if (!this.#settings.clusterSetHosts || serviceImport === undefined) return [];
+    const isOwn = this.#settings.exportedOnly && clusterSetAddresses(serviceImport).length === 0;
+    return isOwn ? endpoints.map(forOwnCluster) : endpoints;
   }
 
   #sliceEndpoints(name: ObjectName, service: Service, context: EndpointContext): readonly Endpoint[] {
@@ -92,6 +104,10 @@ export class KubernetesSide {
     this.#slices.set(name, endpoints);
     return endpoints;
   }
+}
+
+function forOwnCluster(endpoint: Endpoint): Endpoint {
+  return { ...endpoint, isClusterOnly: true };
 }
 
 /** Pods come first and by name, as their slices would: the order of the result must not depend on history. */

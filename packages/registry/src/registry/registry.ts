@@ -6,6 +6,7 @@ import type { KindReadBy } from "@flotilla/kinds";
 import {
   type Config,
   type ConfigKey,
+  clusterSetDomain,
   type KubeObject,
   type ObjectName,
   objectKey,
@@ -17,7 +18,6 @@ import {
 import { configOf } from "../config.ts";
 import { backendServiceEntry } from "../convert/backend.ts";
 import { type EndpointContext, type MeshNetworksSpec, networkLookup } from "../convert/endpoint-traits.ts";
-import { clusterSetDomain } from "../convert/kubernetes-service.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
 import type { KubeService } from "../kube.ts";
@@ -250,7 +250,7 @@ export class Registry {
       const endpoints = this.#kubernetes.endpoints(name, context);
       update.endpoints({ shard, namespace, hostname }, endpoints);
       const ofSet = { shard, namespace, hostname: clusterSetHostname };
-      update.endpoints(ofSet, this.#kubernetes.isImported(name) ? endpoints : []);
+      update.endpoints(ofSet, this.#kubernetes.clusterSetEndpoints(name, endpoints));
     }
     for (const text of dirty.hosts) {
       const { namespace, host: hostname } = entryHost.read(text);

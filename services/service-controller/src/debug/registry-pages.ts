@@ -1,4 +1,5 @@
 /** Read-only views of the registry: services, endpoints, workloads, clusters, exports and imports, problems. */
+import { clusterSetDomain, serviceHostname } from "@flotilla/model";
 import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
 import type { HttpReply, HttpRequest } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -58,11 +59,12 @@ export function clustersPage(clusters: readonly ClusterStatus[], nowMs: number):
 export function clusterSetPage(registry: Pick<ClusterRegistries, "clusterSetServices">): HttpReply {
   return {
     json: registry.clusterSetServices().map(({ cluster, name, namespace, exported, importedAddresses }) => {
-      const host = `${name}.${namespace}.svc`;
       return {
         ...{ Cluster: cluster, Name: name, Namespace: namespace, Exported: exported },
         ...{ Imported: importedAddresses !== undefined, ClusterSetVIP: importedAddresses?.[0] ?? "" },
-        Discoverability: exported ? { [`${host}.clusterset.local`]: "AlwaysDiscoverable" } : null,
+        Discoverability: exported
+          ? { [serviceHostname(name, namespace, clusterSetDomain)]: "AlwaysDiscoverable" }
+          : null,
       };
     }),
   };

@@ -1,8 +1,8 @@
 /** The names of one service and what they resolve to. */
-import { type Endpoint, isIpAddress, type Service } from "@flotilla/model";
+import { type Endpoint, isClusterSetHost, isIpAddress, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type NameTable_NameInfo, NameTable_NameInfoSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb";
-import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { calledEndpoints } from "../../snapshot/scope/called-endpoints.ts";
 import { reachableAddresses } from "../../snapshot/scope/services.ts";
 import type { View } from "../../snapshot/view.ts";
 
@@ -26,13 +26,16 @@ function hasHeadlessNames({ proxy }: View, { registry, resolution }: Service): b
   return registry === "Kubernetes" && resolution === "passthrough" && proxy.ipMode !== "ipv6";
 }
 
-/** Ready endpoints that the proxy can reach directly, of all ports: each address once. */
+/**
+ * Ready endpoints that the proxy can reach directly, of all ports: each address once. Those of other clusters have names also where the
+ * service is called within each cluster only. Source: istiod asked, scenario locality/cluster-set.
+ */
 function headlessEndpoints(view: View, service: Service): readonly Endpoint[] {
   const network = view.proxy.network;
   const isReady = ({ health }: Endpoint) =>
     health === "healthy" || health === "unknown" || service.kubernetes?.publishNotReadyAddresses === true;
   const byAddress = new Map<string, Endpoint>();
-  for (const endpoint of [...discoverableEndpoints(view, service).values()].flat()) {
+  for (const endpoint of [...calledEndpoints(view, service).values()].flat()) {
     const [first = ""] = endpoint.addresses;
     const isNear = network === "" || endpoint.network === "" || endpoint.network === network;
     if (isNear && isReady(endpoint) && endpoint.addresses.every(isIpAddress) && first !== "" && !byAddress.has(first))
@@ -60,7 +63,7 @@ function podEntries(service: Service, endpoints: readonly Endpoint[]): ReadonlyM
 }
 
 function nameInfo(service: Service, ips: readonly string[], shortname: string): NameTable_NameInfo {
-  const isOfCluster = service.registry === "Kubernetes" && !service.hostname.endsWith(".clusterset.local");
+  const isOfCluster = service.registry === "Kubernetes" && !isClusterSetHost(service.hostname);
   return create(NameTable_NameInfoSchema, {
     ips: [...ips],
     registry: service.registry,

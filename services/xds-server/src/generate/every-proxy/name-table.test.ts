@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Change, Endpoint, Service } from "@flotilla/model";
-import { typeUrl } from "@flotilla/proto";
-import { aMesh, anEndpoint, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { aConfig, aMesh, anEndpoint, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 const headless: Partial<Service> = {
   resolution: "passthrough",
@@ -14,8 +14,9 @@ function table(
   service: Service,
   endpoints: readonly Endpoint[] = [],
   metadata = {},
+  mesh: JsonObject = {},
 ): Readonly<Record<string, unknown>> {
-  const core = aMesh(service);
+  const core = aMesh(service, aConfig("MeshConfig", "istio-system", "istio", mesh));
   const { namespace, hostname } = service;
   const change: Change = {
     type: "endpoints",
@@ -44,6 +45,17 @@ test("a headless service resolves to its ready endpoints, and each named pod to 
     "db.shop.svc.cluster.local": ["10.0.0.1", "10.0.0.2"],
     "db-0.db.shop.svc.cluster.local": ["10.0.0.1"],
     "db-1.db.shop.svc.cluster.local": ["10.0.0.2"],
+  });
+});
+
+test("pods of other clusters have names, although their service is called within its cluster only", () => {
+  const serviceSettings = [{ settings: { clusterLocal: true }, hosts: ["*"] }];
+  const endpoints = [
+    anEndpoint("10.0.0.1", { clusterId: "other" }),
+    anEndpoint("10.0.0.2", { clusterId: "Kubernetes" }),
+  ];
+  assert.deepEqual(table(aService("db", "shop", headless), endpoints, {}, { serviceSettings }), {
+    "db.shop.svc.cluster.local": ["10.0.0.1", "10.0.0.2"],
   });
 });
 

@@ -1,6 +1,6 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
 import { isIpAddress, ownValue, type Service, type ServicePort } from "@flotilla/model";
-import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { calledEndpoints } from "../../snapshot/scope/called-endpoints.ts";
 import { allocatedAddresses, hasFamily, reachableAddresses } from "../../snapshot/scope/services.ts";
 import type { View } from "../../snapshot/view.ts";
 import { listenerTraits } from "./listener-traits.ts";
@@ -29,7 +29,7 @@ export function podAddresses(view: View, service: Service, port: ServicePort): r
   if (service.resolution !== "passthrough" || !isUnspecified(serviceAddress(view, service))) return undefined;
   if ((service.addresses ?? []).length > 1) return undefined;
   const [own] = view.proxy.addresses;
-  const endpoints = [...discoverableEndpoints(view, service).values()]
+  const endpoints = [...calledEndpoints(view, service).values()]
     .flat()
     .filter((endpoint) => endpoint.servicePortName === port.name);
   const mayHaveEndpoints = service.registry === "Kubernetes" || service.labelSelectors !== undefined;

@@ -1,6 +1,6 @@
 /** Services as ztunnels are sent them. */
 import { canonicalOf, entryTraits, ingressUsesWaypoint, type ServiceFacts, serviceFacts } from "@flotilla/ambient";
-import type { Config, Labels, Service } from "@flotilla/model";
+import { type Config, isClusterSetHost, type Labels, type Service } from "@flotilla/model";
 import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
 import { type ServiceText, serviceText } from "../row-index.ts";
 import { serviceIn } from "../scope/services.ts";
@@ -48,6 +48,8 @@ function withoutAllocated({ autoAllocatedIpv4: _v4, autoAllocatedIpv6: _v6, ...s
 
 function served(view: View, text: ServiceText): Service | undefined {
   const { namespace, hostname } = serviceText.read(text);
+  // As in istiod, ztunnels and waypoints have no hosts of the cluster set.
+  if (isClusterSetHost(hostname)) return undefined;
   const service = serviceIn(view, namespace, hostname);
   if (service === undefined || service.resolution === "alias") return undefined;
   if (visibilityOf(view, service) === "hidden" || isGateway(service)) return undefined;

@@ -3,14 +3,19 @@
  * own cluster, and with ENABLE_MCS_SERVICE_DISCOVERY so are those whose cluster does not export the service.
  * Source: Istio's MeshConfig reference (serviceSettings), Kubernetes' multi-cluster services API.
  */
-import { type ClusterLocalRule, clusterLocalRules, type Endpoint, isClusterLocal, type Service } from "@flotilla/model";
+import {
+  type ClusterLocalRule,
+  clusterLocalRules,
+  type Endpoint,
+  isClusterLocal,
+  isClusterSetHost,
+  type Service,
+} from "@flotilla/model";
 import { isGlobal } from "../ambient/service-clusters.ts";
 import { ambientService } from "../ambient/services.ts";
 import { type EndpointShards, type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { calledEndpoints, sameShards } from "./called-endpoints.ts";
-
-const clusterSetSuffix = ".svc.clusterset.local";
 
 const localRules = query<readonly ClusterLocalRule[]>(
   "cluster-local-rules",
@@ -75,7 +80,7 @@ const endpointsForCluster = query<EndpointShards, ServiceText>(
 
 /** With ENABLE_MCS_CLUSTER_LOCAL the other host, of the cluster set, means the services of all clusters. */
 function isLocalByMcs(view: View, hostname: string): boolean {
-  return view.feature("mcsClusterLocal") && !hostname.endsWith(clusterSetSuffix);
+  return view.feature("mcsClusterLocal") && !isClusterSetHost(hostname);
 }
 
 function kept(endpoints: readonly Endpoint[], isSeen: (endpoint: Endpoint) => boolean): readonly Endpoint[] {

@@ -4,11 +4,13 @@ import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluste
 import { query } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
 import { blackHoleCluster } from "../envoy/clusters/cluster-parts.ts";
+import { buildCredentialSocket, type CredentialSocketInputs } from "../envoy/clusters/credential-socket.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { Context } from "../patch/patch.ts";
 import { outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
+import { credentialSocketNames, selectCredentialSocket } from "../select/credential-socket.ts";
 import { gatewayListenerNames, gatewayListenerPlan } from "../select/gateway-listeners/listener-plans.ts";
 import type { GatewayChain } from "../select/gateway-listeners/plan.ts";
 import {
@@ -23,6 +25,7 @@ import { clusterPatching } from "../select/patching.ts";
 type ClusterInputs =
   | OutboundClusterInputs
   | TunnelClusterInputs
+  | CredentialSocketInputs
   | { readonly kind: "black-hole"; readonly connectTimeout: Duration | undefined };
 
 export const routerClusters = createGenerator<ClusterInputs, Cluster>({
@@ -33,15 +36,18 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
     ...view.read(datagramClusterNames),
     "BlackHoleCluster",
     ...view.read(tunnelClusterNames),
+    ...view.read(credentialSocketNames),
     ...view.read(passingClusterNames),
   ],
   select: (view, name) => {
     if (name === "BlackHoleCluster") return { kind: "black-hole", connectTimeout: view.mesh.connectTimeout };
-    return view.read(tunnelClusterNames).includes(name) ? selectTunnelCluster(view, name) : undefined;
+    if (view.read(tunnelClusterNames).includes(name)) return selectTunnelCluster(view, name);
+    return selectCredentialSocket(view, name);
   },
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build: (inputs) => {
     if (inputs.kind === "tunnel") return buildTunnelCluster(inputs);
+    if (inputs.kind === "credential-socket") return buildCredentialSocket(inputs);
     return inputs.kind === "outbound" ? buildOutboundCluster(inputs) : blackHoleCluster(inputs.connectTimeout);
   },
   patching: clusterPatching("router", () => ({ context: Context.GATEWAY, hosts: [] })),

@@ -1,8 +1,10 @@
 /** The fields that all clusters of a proxy have in common: settings of the control plane and of the mesh, decided once a view. */
 
 import { query } from "../../snapshot/view.ts";
+import { credentialSocket } from "../envoy/clusters/credential-socket.ts";
 import type { ClusterTraits } from "../envoy/clusters/outbound-inputs.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
+import { hasCredentialSocket } from "./credential-socket.ts";
 import { carriesBaggage } from "./hbone.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
 
@@ -30,5 +32,6 @@ export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
     exchangedLabels: view.read(exchangedLabels),
     compliance: view.feature("compliancePolicy"),
     tlsDefaults: view.mesh.tlsDefaults,
+    secretServer: hasCredentialSocket(view) ? credentialSocket : undefined,
   };
 });

@@ -23,6 +23,7 @@ import {
   httpOptionsKey,
   passthroughHttpOptions,
 } from "../envoy/clusters/connection-pool.ts";
+import { buildCredentialSocket, type CredentialSocketInputs } from "../envoy/clusters/credential-socket.ts";
 import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
@@ -30,6 +31,7 @@ import { Context } from "../patch/patch.ts";
 import { outboundClusterNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
+import { credentialSocketNames, selectCredentialSocket } from "../select/credential-socket.ts";
 import { unknownHostsDnsCache } from "../select/dns.ts";
 import {
   buildTunnelCluster,
@@ -67,6 +69,7 @@ type ClusterInputs =
   | InboundClusterInputs
   | FixedClusterInputs
   | TunnelClusterInputs
+  | CredentialSocketInputs
   | ({ readonly kind: "unknown-hosts" } & UnknownHostsInputs);
 
 const fixedNames = ["BlackHoleCluster", "PassthroughCluster", "InboundPassthroughCluster"] as const;
@@ -80,6 +83,7 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
     ...(view.read(fallbackCluster) === unknownHostsCluster ? [unknownHostsCluster] : []),
     ...view.read(inboundClusterNames),
     ...view.read(tunnelClusterNames),
+    ...view.read(credentialSocketNames),
   ],
   select,
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
@@ -107,7 +111,8 @@ function select(view: View, name: string): ClusterInputs | undefined {
   }
   if (view.read(tunnelClusterNames).includes(name)) return selectTunnelCluster(view, name);
   const fixed = fixedNames.find((one) => one === name);
-  if (fixed === undefined) return name.startsWith("inbound|") ? selectInboundCluster(view, name) : undefined;
+  if (fixed === undefined)
+    return name.startsWith("inbound|") ? selectInboundCluster(view, name) : selectCredentialSocket(view, name);
   const pool = meshPool(view);
   return {
     kind: "fixed",
@@ -133,6 +138,8 @@ function build(inputs: ClusterInputs): Cluster {
       return buildUnknownHosts(inputs);
     case "tunnel":
       return buildTunnelCluster(inputs);
+    case "credential-socket":
+      return buildCredentialSocket(inputs);
     case "fixed":
       return buildFixed(inputs);
   }

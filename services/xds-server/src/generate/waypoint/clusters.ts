@@ -5,16 +5,18 @@ import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { isServiceVisible } from "../../snapshot/scope/services.ts";
 import { query } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
+import { buildCredentialSocket, type CredentialSocketInputs } from "../envoy/clusters/credential-socket.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { eastWestOutboundNames, passingClusterNames, waypointOutboundNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
+import { credentialSocketNames, selectCredentialSocket } from "../select/credential-socket.ts";
 import { buildTunnelCluster, selectTunnelCluster, type TunnelClusterInputs, waypointTunnels } from "../select/hbone.ts";
 import { loadAssignmentsOf } from "../select/load-assignments.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { vipClusterNames, vipTarget } from "./cluster-target.ts";
 
-type ClusterInputs = OutboundClusterInputs | TunnelClusterInputs;
+type ClusterInputs = OutboundClusterInputs | TunnelClusterInputs | CredentialSocketInputs;
 
 const tunnelNames = query<readonly string[]>("waypoint-tunnel-names", (view) => [
   ...["main_internal", "encap", ...view.read(waypointTunnels)],
@@ -32,13 +34,22 @@ export const waypointClusters = createGenerator<ClusterInputs, Cluster>({
   typeUrl: typeUrl.cluster,
   label: "waypoint ",
   schema: ClusterSchema,
-  names: (view) => [...view.read(otherNames), ...view.read(vipClusterNames), ...view.read(tunnelNames)],
-  select: (view, name) => (view.read(tunnelNames).includes(name) ? selectTunnelCluster(view, name) : undefined),
+  names: (view) => [
+    ...view.read(otherNames),
+    ...view.read(vipClusterNames),
+    ...view.read(tunnelNames),
+    ...view.read(credentialSocketNames),
+  ],
+  select: (view, name) =>
+    view.read(tunnelNames).includes(name) ? selectTunnelCluster(view, name) : selectCredentialSocket(view, name),
   shared: sharedSelection({
     target: (view, name) => vipTarget(view, name) ?? clusterTarget(view, name),
     select: selectOutboundCluster,
   }),
-  build: (inputs) => (inputs.kind === "outbound" ? buildOutboundCluster(inputs) : buildTunnelCluster(inputs)),
+  build: (inputs) => {
+    if (inputs.kind === "credential-socket") return buildCredentialSocket(inputs);
+    return inputs.kind === "outbound" ? buildOutboundCluster(inputs) : buildTunnelCluster(inputs);
+  },
 });
 
 /** EDS: endpoints of the services behind the waypoint, and of those that it calls itself. */

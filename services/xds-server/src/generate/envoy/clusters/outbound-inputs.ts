@@ -1,4 +1,5 @@
 /** The plain data that an outbound cluster is made of, and what all clusters of a proxy have in common. */
+
 import type { IpMode, Service, ServicePort } from "@flotilla/model";
 import type { Duration } from "@flotilla/proto";
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
@@ -8,6 +9,7 @@ import type {
   ZoneAwareLoadBalancerSetting,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
+import type { SecretServer } from "../tls/agent-secret.ts";
 import type { CompliancePolicy } from "../tls/compliance.ts";
 
 /** How connections of a cluster may be carried to endpoints: as they are, by HBONE where an endpoint takes it, or within a waypoint. */
@@ -93,4 +95,6 @@ export interface ClusterTraits {
   readonly compliance: CompliancePolicy;
   /** Of TLS that rules ask for. */
   readonly tlsDefaults: TlsDefaults | undefined;
+  /** At a socket beside the proxy. */
+  readonly secretServer: SecretServer | undefined;
 }

@@ -84,6 +84,7 @@ function transportChoice(inputs: TlsInputs, http2: boolean): Choice {
     subjectAltNames: settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared,
     defaults: inputs.traits.tlsDefaults,
     compliance: inputs.traits.compliance,
+    secretServer: inputs.traits.secretServer,
   });
   return { kind: "rule", tls };
 }

@@ -54,14 +54,17 @@ function askedByGrpc(envoyGrpc: { readonly clusterName: string; readonly authori
 export interface SecretServer {
   readonly cluster: string;
   readonly hostname: string;
+  /** Credentials are asked for with the scheme `sds://`. */
+  readonly takesWholeNames?: boolean;
 }
 
-/** A Secret that the control plane itself serves, or an SDS server of MeshConfig. */
+/** A Secret that the control plane itself serves, or an SDS server of MeshConfig or of the proxy's pod. */
 export function credentialSecret(name: string, server?: SecretServer): SdsSecretConfig {
   const external = externalSecretName(name);
   if (external !== undefined && server !== undefined) {
-    const { cluster: clusterName, hostname: authority } = server;
-    return create(SdsSecretConfigSchema, { name: external, sdsConfig: askedByGrpc({ clusterName, authority }) });
+    const { cluster: clusterName, hostname: authority, takesWholeNames = false } = server;
+    const asked = takesWholeNames ? name : external;
+    return create(SdsSecretConfigSchema, { name: asked, sdsConfig: askedByGrpc({ clusterName, authority }) });
   }
   return create(SdsSecretConfigSchema, {
     name: secretName(name),

@@ -19,7 +19,7 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { agentSecret, credentialSecret, fileSecret } from "./agent-secret.ts";
+import { agentSecret, credentialSecret, fileSecret, type SecretServer } from "./agent-secret.ts";
 import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
@@ -89,6 +89,8 @@ export interface DestinationRuleTlsInputs {
   readonly subjectAltNames: readonly string[];
   readonly defaults: TlsDefaults | undefined;
   readonly compliance: CompliancePolicy;
+  /** Asked for credentials `sds://NAME`; as of servers of Gateways, but for that of MeshConfig. */
+  readonly secretServer: SecretServer | undefined;
 }
 
 /** SIMPLE and MUTUAL as a rule states. */
@@ -99,16 +101,21 @@ export function destinationRuleTls({
   subjectAltNames,
   defaults,
   compliance,
+  secretServer,
 }: DestinationRuleTlsInputs): TransportSocket {
   const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
   const root =
     credential !== ""
-      ? credentialSecret(`${credential}-cacert`)
+      ? credentialSecret(`${credential}-cacert`, secretServer)
       : fileSecret(`file-root:${settings.caCertificates || "system"}`);
   const own =
     mode !== TlsMode.MUTUAL
       ? ownSecrets(clientCredential)
-      : [credential !== "" ? credentialSecret(credential) : fileSecret(`file-cert:${clientCertificate}~${privateKey}`)];
+      : [
+          credential !== ""
+            ? credentialSecret(credential, secretServer)
+            : fileSecret(`file-cert:${clientCertificate}~${privateKey}`),
+        ];
   return tlsSocket(
     create(UpstreamTlsContextSchema, {
       sni,

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { typeUrl } from "@flotilla/proto";
+import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+
+const name = "outbound|80||a.shop.svc.cluster.local";
+const mesh = aMesh(
+  aService("a", "shop"),
+  aConfig("DestinationRule", "shop", "a", {
+    host: "a.shop.svc.cluster.local",
+    workloadSelector: { matchLabels: { app: "web" } },
+    trafficPolicy: { tls: { mode: "MUTUAL", credentialName: "sds://client" } },
+  }),
+);
+
+function clusterOf(credential: string, cluster: string) {
+  return resourceOf(mesh, aSidecar("shop", { credential }), typeUrl.cluster, cluster);
+}
+
+function askedSecrets(credential: string): readonly string[] {
+  const text = JSON.stringify(clusterOf(credential, name));
+  return [...text.matchAll(/"name":"([^"]*client(?:-cacert)?)"/g)].flatMap(([, secret]) => secret ?? []);
+}
+
+test("the cluster of the socket is for proxies whose agent found it", () => {
+  assert.match(JSON.stringify(clusterOf("true", "sds-external")), /credential-uds\/socket/);
+  assert.equal(clusterOf("false", "sds-external"), undefined);
+});
+
+test("credentials of rules are asked for at the socket by their whole names, else they are Secrets", () => {
+  assert.deepEqual(askedSecrets("true"), ["sds://client", "sds://client-cacert"]);
+  assert.deepEqual(askedSecrets("false"), ["kubernetes://client", "kubernetes://client-cacert"]);
+});

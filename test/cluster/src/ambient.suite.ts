@@ -9,7 +9,7 @@ import { record, timed } from "./figures.ts";
 import { provideImage } from "./images.ts";
 import { notExecuted, repository, runSection } from "./install-page.ts";
 import { inventory, newSince } from "./inventory.ts";
-import { type Counts, during, untilAnswered } from "./load.ts";
+import { type Counts, counts, during, untilAnswered } from "./load.ts";
 import { getJson, kubectl, run } from "./process.ts";
 import { removeStranger, startStranger, strangerGets } from "./stranger.ts";
 
@@ -43,6 +43,27 @@ describe("an ambient mesh on a cluster", { skip }, () => {
     await timed("Istio's CNI plugin and ztunnel: installed and ready", () =>
       run("bash", ["-c", `${dataPlane} install`]),
     );
+  });
+
+  it("a namespace with sidecars becomes ambient under load, with strict mutual TLS", {
+    timeout: 8 * minutes,
+  }, async () => {
+    await runSection("Kubernetes/A first workload");
+    await kubectl("apply", "-f", "samples/kubernetes/strict.yaml");
+    const before = await untilAnswered("an answer between sidecars", ({ last }) => last?.certificate !== undefined);
+    await runSection("Ambient mesh/From sidecars");
+    // Of the pod with a sidecar, which ends for half a minute.
+    const ending = await counts();
+    assert.ok(ending.failed <= before.failed, `${ending.failed} failed, ${before.failed} before: ${ending.reason}`);
+    const { answered, failed, reason } = await untilWebIsNew("an answer", ({ last }) => last !== undefined);
+    assert.deepEqual([failed, reason], [0, undefined]);
+    record(
+      "requests while sidecars are replaced by ztunnels",
+      `${ending.answered - before.answered + answered}, none failed`,
+    );
+    for (const { metadata, spec } of await podsOfShop())
+      assert.deepEqual([spec.containers.length, spec.initContainers, isServed(metadata)], [1, undefined, true]);
+    await kubectl("delete", "namespace", "shop");
   });
 
   it("serves a workload that is not of the mesh yet", { timeout: 5 * minutes }, async () => {
@@ -177,7 +198,7 @@ interface Pod {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly deletionTimestamp?: string;
   };
-  readonly spec: { readonly containers: readonly object[] };
+  readonly spec: { readonly containers: readonly object[]; readonly initContainers?: readonly object[] };
 }
 
 /** Those of its workloads that do not end at the moment. */

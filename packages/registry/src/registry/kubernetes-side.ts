@@ -73,7 +73,7 @@ export class KubernetesSide {
 
   endpoints(name: ObjectName, context: EndpointContext): readonly Endpoint[] {
     const service = this.#services.get(name);
-    if (service === undefined || service.resolution === "alias") return [];
+    if (service === undefined) return [];
     const slices = [...this.#objects.slicesOfService.get(name)].sort();
     const ofSlices = distinctEndpoints(slices.flatMap((slice) => this.#sliceEndpoints(slice, service, context)));
     const selected = this.#settings.servicesSelectWorkloadEntries

@@ -32,6 +32,18 @@ test("a service and its endpoints come from several objects, in any order", () =
   }
 });
 
+/** Pods of an ExternalName serve its ports. Source: scenario ambient/type-changes. */
+test("a service that becomes an ExternalName keeps the endpoints of its slices", () => {
+  const one = registry();
+  const { changes } = one.apply([service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" })].map(put));
+  const endpoints = sorted(changes).filter(({ type }) => type === "endpoints");
+  one.apply([put(service("a", { type: "ExternalName", externalName: "a.example", selector: undefined }))]);
+  assert.deepEqual(
+    sorted(one.state()).filter(({ type }) => type === "endpoints"),
+    endpoints,
+  );
+});
+
 test("an endpoint waits for its pod, and the wait is reported", () => {
   const one = registry();
   assert.deepEqual(short(one.apply([put(service("a")), put(slice("a-1", "a", { p: "10.1.0.1" }))]).changes), ["+a"]);

@@ -93,6 +93,19 @@ test("a pod belongs to a Service without a selector whose slice names it", () =>
   assert.equal(left.memberOf, undefined);
 });
 
+test("an ExternalName that keeps the slice of an earlier type has neither pods nor addresses", () => {
+  const registry = ambientRegistry();
+  registry.apply([put(pod("p", "10.1.0.1")), put(service("s", { selector: undefined }))]);
+  registry.apply([put(slice("s-1", "s", { p: "10.1.0.1" })), put(addresses("s-2", "s", "10.2.0.1"))]);
+  const external = service("s", { selector: undefined, type: "ExternalName", externalName: "s.example" });
+  const { changes } = registry.apply([put(external)]);
+  assert.equal(only(changes).memberOf, undefined);
+  assert.deepEqual(workloads(changes).toSorted(), [
+    "-Kubernetes/discovery.k8s.io/EndpointSlice/n/s-2/10.2.0.1",
+    "Kubernetes//Pod/n/p 10.1.0.1",
+  ]);
+});
+
 test("the addresses that a ServiceEntry names come and go with it", () => {
   const registry = ambientRegistry();
   const uid = (address: string) => `Kubernetes/networking.istio.io/ServiceEntry/n/e/${address}`;

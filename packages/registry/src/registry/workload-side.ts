@@ -123,10 +123,12 @@ export class WorkloadSide {
     return this.#ofObject("EndpointSlice", name, new Map(placed));
   }
 
+  /** Not an ExternalName, which may have the slices of an earlier type: it is no service of the ambient mesh. */
   #selectorlessOwner(slice: Parameters<typeof serviceOfSlice>[0]) {
     const name = serviceOfSlice(slice);
     const service = name === undefined ? undefined : this.#objects.services.get(name);
     if (service === undefined || Object.keys(service.spec?.selector ?? {}).length > 0) return undefined;
+    if (service.spec?.type === "ExternalName") return undefined;
     const { metadata } = service;
     return { service, hostname: serviceHostname(metadata.name, metadata.namespace ?? "", this.#settings.domain) };
   }

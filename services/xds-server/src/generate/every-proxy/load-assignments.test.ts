@@ -69,3 +69,10 @@ test("a service that is found by DNS has no endpoints: its cluster resolves them
   for (const resolution of ["dns", "dns-round-robin"] as const)
     assert.deepEqual(groups({}, endpoints, { service: { resolution } }), []);
 });
+
+test("a host name that a ServiceEntry adds to a service is no endpoint of it", () => {
+  const endpoints = [anEndpoint("10.0.0.1"), anEndpoint("a.example"), anEndpoint("/run/a.sock")];
+  const texts = groups({}, endpoints).map((group) => JSON.stringify(group));
+  const found = endpoints.map(({ addresses: [address = ""] }) => texts.some((text) => text.includes(`"${address}"`)));
+  assert.deepEqual(found, [true, false, true]);
+});

@@ -4,6 +4,7 @@ import {
   canonicalRevision,
   compareText,
   type Endpoint,
+  isIpAddress,
   type Labels,
   matchesLabels,
   ownValue,
@@ -91,11 +92,20 @@ function isServed(endpoint: Endpoint, inputs: ServedInputs, labels: Labels): boo
   if (inputs.portNumber !== 0 && servicePort !== 0 && servicePort !== inputs.portNumber) return false;
   if (inputs.portName !== undefined && servicePortName !== inputs.portName) return false;
   if (!matchesLabels(labels, endpoint.labels)) return false;
+  if (inputs.portNumber === 0 && isHostName(endpoint)) return false;
   if (inputs.node !== "" && nodeName !== inputs.node) return false;
   if (!isInView(endpoint.network, inputs.networkView)) return false;
   if (health === "healthy" || health === "unknown" || sendUnhealthy === true) return true;
   if (health === "draining") return inputs.keepsSessions;
   return health === "unhealthy" && inputs.sendsUnhealthy;
+}
+
+/**
+ * Envoy takes no host names by EDS; those that are part of a cluster are found by DNS. A service found by EDS has such endpoints where a
+ * ServiceEntry of its host names them. Source: scenario ambient/type-changes.
+ */
+function isHostName({ addresses: [address = ""] }: Endpoint): boolean {
+  return address !== "" && !address.startsWith("/") && !isIpAddress(address);
 }
 
 function isInView(network: string, networkView: string): boolean {

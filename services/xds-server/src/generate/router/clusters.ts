@@ -15,6 +15,7 @@ import { gatewayListenerNames, gatewayListenerPlan } from "../select/gateway-lis
 import type { GatewayChain } from "../select/gateway-listeners/plan.ts";
 import {
   buildTunnelCluster,
+  isTunnelCluster,
   selectTunnelCluster,
   type TunnelClusterInputs,
   tunnelClusterNames,
@@ -41,8 +42,7 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
   ],
   select: (view, name) => {
     if (name === "BlackHoleCluster") return { kind: "black-hole", connectTimeout: view.mesh.connectTimeout };
-    if (view.read(tunnelClusterNames).includes(name)) return selectTunnelCluster(view, name);
-    return selectCredentialSocket(view, name);
+    return isTunnelCluster(view, name) ? selectTunnelCluster(view, name) : selectCredentialSocket(view, name);
   },
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build: (inputs) => {
@@ -50,7 +50,9 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
     if (inputs.kind === "credential-socket") return buildCredentialSocket(inputs);
     return inputs.kind === "outbound" ? buildOutboundCluster(inputs) : blackHoleCluster(inputs.connectTimeout);
   },
-  patching: clusterPatching("router", () => ({ context: Context.GATEWAY, hosts: [] })),
+  patching: clusterPatching("router", (view, name) =>
+    isTunnelCluster(view, name) ? undefined : { context: Context.GATEWAY, hosts: [] },
+  ),
 });
 
 /** Of the UDP ports that its listeners lead to, where no TCP port of the same number has the cluster already. */

@@ -71,6 +71,11 @@ export const tunnelClusterNames = query<readonly string[]>("tunnel-cluster-names
   ...(view.proxy.type === "router" && hasRemoteTunnels(view) ? remoteTunnels : []),
 ]);
 
+/** Of a sidecar or router. As in istiod no EnvoyFilter patches these clusters. Source: scenario ambient/type-changes. */
+export function isTunnelCluster(view: View, name: string): boolean {
+  return view.read(tunnelClusterNames).includes(name);
+}
+
 export const remoteTunnels: readonly string[] = ["inner_connect_originate", "outer_connect_originate"];
 
 /**

@@ -5,7 +5,7 @@ import { decode, type JsonObject, typeUrl } from "@flotilla/proto";
 import { ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import { nameSet } from "@flotilla/xds";
-import type { Core } from "../../app/core.ts";
+import { Core } from "../../app/core.ts";
 import { aConfig, aMesh, apply, aRouter, aService, aSidecar } from "../../testing/mesh.ts";
 import type { PatchJson } from "../../testing/patches.ts";
 
@@ -183,6 +183,19 @@ describe("patches of EnvoyFilters", () => {
       const found = [sidecar, router].map((proxy) => cluster(core, proxy, named(1))?.altStatName === "patched");
       assert.deepEqual(found, expected, JSON.stringify([more, patch.match]));
     }
+  });
+
+  it("leave the clusters of tunnels as they are", () => {
+    const features = { ambient: true, ambientMultiNetwork: true };
+    const core = new Core({ features });
+    apply(core, filter("f", [merge({}, { connect_timeout: "7s" })], {}, "istio-system"));
+    for (const proxy of [aSidecar("shop"), aRouter("shop", { LABELS: { istio: "ingressgateway" } })])
+      for (const name of ["BlackHoleCluster", "connect_originate"])
+        assert.equal(
+          cluster(core, proxy, name)?.connectTimeout?.seconds,
+          name === "connect_originate" ? 10n : 7n,
+          name,
+        );
   });
 
   it("that are wrong leave the resource as it was, and are found with their place", () => {

@@ -25,13 +25,17 @@ import { Outcomes } from "./patch-outcomes.ts";
 import { contextsOf, findingOf, type PatchSet, patchesAt, patchSet, perSet, proxyPatches } from "./patches.ts";
 import { RouteChanges } from "./route-changes.ts";
 
-/** @param label of the proxy type */
+/**
+ * @param label of the proxy type
+ * @param placeOf the place of a cluster that was built; undefined for one that no patch is for
+ */
 export function clusterPatching(
   label: string,
-  placeOf: (view: View, name: string) => { readonly context: Context; readonly hosts: readonly string[] },
+  placeOf: (view: View, name: string) => { readonly context: Context; readonly hosts: readonly string[] } | undefined,
 ): Patching<Changes<Cluster>> {
   const patchesOf = query<PatchSet | undefined, string>(`${label} cluster-patches`, (view, name) => {
     const place = placeOf(view, name);
+    if (place === undefined) return undefined;
     const patches = patchesAt(view, placesOfCluster(name, place.hosts));
     return patchSet(clusterPatches(patches, { name, ...place }));
   });

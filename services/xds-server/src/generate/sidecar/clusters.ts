@@ -35,6 +35,7 @@ import { credentialSocketNames, selectCredentialSocket } from "../select/credent
 import { unknownHostsDnsCache } from "../select/dns.ts";
 import {
   buildTunnelCluster,
+  isTunnelCluster,
   selectTunnelCluster,
   type TunnelClusterInputs,
   tunnelClusterNames,
@@ -89,6 +90,7 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build,
   patching: clusterPatching("sidecar", (view, name) => {
+    if (isTunnelCluster(view, name)) return undefined;
     if (name.startsWith("inbound|")) return { context: Context.SIDECAR_INBOUND, hosts: inboundHosts(view, name) };
     const isInbound = name === "InboundPassthroughCluster";
     return { context: isInbound ? Context.SIDECAR_INBOUND : Context.SIDECAR_OUTBOUND, hosts: [] };
@@ -109,7 +111,7 @@ function select(view: View, name: string): ClusterInputs | undefined {
       exchangedLabels,
     };
   }
-  if (view.read(tunnelClusterNames).includes(name)) return selectTunnelCluster(view, name);
+  if (isTunnelCluster(view, name)) return selectTunnelCluster(view, name);
   const fixed = fixedNames.find((one) => one === name);
   if (fixed === undefined)
     return name.startsWith("inbound|") ? selectInboundCluster(view, name) : selectCredentialSocket(view, name);

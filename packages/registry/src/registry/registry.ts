@@ -238,8 +238,10 @@ export class Registry {
       update.service({ ...key, hostname }, service);
       update.service({ ...key, hostname: clusterSetHostname }, imported);
     }
-    const network = this.#objects.networkOf(this.#settings.systemNamespace);
-    for (const { key, service } of this.#gateways.changes(dirty, network)) update.service(key, service);
+    if (dirty.gateways.size > 0 || dirty.everything) {
+      const network = this.#objects.networkOf(this.#settings.systemNamespace);
+      for (const { key, service } of this.#gateways.changes(dirty, network)) update.service(key, service);
+    }
     if (dirty.entries.size > 0)
       for (const [key, service] of this.#external.services(dirty.entries))
         if (this.#role === "own") update.service(key, service);

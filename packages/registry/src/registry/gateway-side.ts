@@ -18,6 +18,7 @@ import {
 } from "@flotilla/model";
 import type { RegistrySettings } from "../settings.ts";
 import type { Dirty } from "./apply-object.ts";
+import { setOrDelete } from "./objects.ts";
 
 /** Stands for a gateway that lies where no control plane can ask; only the configuration's own cluster may have such. */
 const remoteClass = "istio-remote";
@@ -34,36 +35,37 @@ interface Change {
 /** The gateways that lead into other networks. */
 export class GatewaySide {
   readonly #settings: Pick<RegistrySettings, "clusterId" | "ambient">;
-  readonly #gateways = new Map<ObjectName, readonly Service[]>();
-  /** Those before, of gateways that changed. */
-  readonly #left = new Map<ObjectName, readonly Service[]>();
+  readonly #gateways = new Map<ObjectName, KubeObject>();
+  /** Services that were published, by the name of their Gateway. */
+  readonly #services = new Map<ObjectName, readonly Service[]>();
 
   constructor(settings: Pick<RegistrySettings, "clusterId" | "ambient">) {
     this.#settings = settings;
   }
 
-  setGateway(name: ObjectName, gateway: KubeObject | undefined): void {
-    const before = this.#gateways.get(name);
-    if (before !== undefined && !this.#left.has(name)) this.#left.set(name, before);
-    const services = gateway === undefined ? [] : gatewayServices(gateway, this.#settings);
-    if (services.length > 0) this.#gateways.set(name, services);
-    else this.#gateways.delete(name);
+  /** @param gateway undefined: deleted */
+  apply(name: ObjectName, gateway: KubeObject | undefined, dirty: Dirty): void {
+    setOrDelete(this.#gateways, name, gateway);
+    dirty.gateways.add(name);
   }
 
   /** Of gateways that changed, or of all; removed ones as undefined. @param network of the cluster */
   changes({ gateways, everything }: Pick<Dirty, "gateways" | "everything">, network: string): readonly Change[] {
     const names = everything ? new Set([...this.#gateways.keys(), ...gateways]) : gateways;
-    return [...names].flatMap((name) => this.#values(name, network));
+    return [...names].flatMap((name) => this.#changesOf(name, network));
   }
 
-  #values(name: ObjectName, network: string): readonly Change[] {
-    const now = this.#gateways.get(name) ?? [];
+  #changesOf(name: ObjectName, network: string): readonly Change[] {
+    const gateway = this.#gateways.get(name);
+    const before = this.#services.get(name) ?? [];
+    const now = gateway === undefined ? [] : gatewayServices(gateway, this.#settings, network);
+    setOrDelete(this.#services, name, now.length === 0 ? undefined : now);
     const hosts = new Set(now.map(({ hostname }) => hostname));
-    const gone = (this.#left.get(name) ?? []).filter(({ hostname }) => !hosts.has(hostname));
-    this.#left.delete(name);
     return [
-      ...gone.map((service) => ({ key: this.#key(service), service: undefined })),
-      ...now.map((service) => ({ key: this.#key(service), service: inNetwork(service, network) })),
+      ...before
+        .filter(({ hostname }) => !hosts.has(hostname))
+        .map((service) => ({ key: this.#key(service), service: undefined })),
+      ...now.map((service) => ({ key: this.#key(service), service })),
     ];
   }
 
@@ -72,13 +74,10 @@ export class GatewaySide {
   }
 }
 
-function inNetwork(service: Service, network: string): Service {
-  return service.waypoint === undefined ? service : { ...service, waypoint: { ...service.waypoint, network } };
-}
-
 function gatewayServices(
   gateway: KubeObject,
   { clusterId, ambient }: Pick<RegistrySettings, "clusterId" | "ambient">,
+  network: string,
 ): readonly Service[] {
   const { name, namespace = "", labels = {} } = gateway.metadata;
   const spec = (gateway["spec"] ?? {}) as GatewayApiSpec;
@@ -92,7 +91,7 @@ function gatewayServices(
   }));
   if (!ambient) return services;
   const hboneGateway = hboneGatewayOf(gateway);
-  const waypoint = waypointOf(gateway);
+  const waypoint = waypointOf(gateway, network);
   const forTunnels = (use: string) => ({
     ...placeless(gateway, clusterId, hbonePort),
     hostname: `${name}-${use}.${namespace}.gateway`,
@@ -128,7 +127,7 @@ const waypointLabels = ["istio.io/waypoint-for"];
 const waypointAnnotations = ["ambient.istio.io/waypoint-inbound-binding"];
 
 /** As in istiod, any Gateway with an address. Source: scenario ambient/joined-waypoints. */
-function waypointOf({ metadata, spec, status }: KubeObject): RemoteWaypoint | undefined {
+function waypointOf({ metadata, spec, status }: KubeObject, network: string): RemoteWaypoint | undefined {
   const { gatewayClassName: gatewayClass = "", listeners = [] } = (spec ?? {}) as Pick<
     GatewayApiSpec,
     "gatewayClassName"
@@ -137,8 +136,7 @@ function waypointOf({ metadata, spec, status }: KubeObject): RemoteWaypoint | un
   const addresses = usableAddresses(status);
   if (addresses.length === 0) return undefined;
   return {
-    // Known once it is published: namespaces may be read later.
-    network: "",
+    network,
     gatewayClass,
     labels: picked(metadata.labels, waypointLabels),
     annotations: picked(metadata.annotations, waypointAnnotations),

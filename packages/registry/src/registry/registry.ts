@@ -1,13 +1,7 @@
-/**
- * Objects in, services and endpoints out. A change of an object recomputes only its dependents, and only differences from the state
- * published before are published.
- */
-import type { KindReadBy } from "@flotilla/kinds";
 import {
   type Config,
   type ConfigKey,
   clusterSetDomain,
-  type KubeObject,
   type ObjectName,
   objectKey,
   objectName,
@@ -16,14 +10,12 @@ import {
   withoutNulls,
 } from "@flotilla/model";
 import { configOf } from "../config.ts";
-import { backendServiceEntry } from "../convert/backend.ts";
-import { type EndpointContext, type MeshNetworksSpec, networkLookup } from "../convert/endpoint-traits.ts";
+import { type EndpointContext, networkLookup } from "../convert/endpoint-traits.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
 import type { KubeService } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import {
-  applyEntry,
   applyObject,
   applyWorkloadEntry,
   Dirty,
@@ -32,15 +24,16 @@ import {
   isRegistryObject,
   isWorkloadEntryObject,
 } from "./apply-object.ts";
+import { ConfigSide } from "./config-side.ts";
 import { ConsulSide } from "./consul-side.ts";
 import { ExternalSide, type RegistryRole } from "./external-side.ts";
 import { GatewaySide } from "./gateway-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
-import { Objects, setOrDelete } from "./objects.ts";
+import { Objects } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 import { findProblems, SharedClaims } from "./problems.ts";
 import { Published, type RegistryChange, type RegistryUpdate, UpdateInProgress } from "./published.ts";
-import { type RegisteredEntry, type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
+import { type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
 import type { RegistryInput } from "./registry-input.ts";
 import { WorkloadSide } from "./workload-side.ts";
 
@@ -54,13 +47,11 @@ export class Registry {
   readonly #consul: ConsulSide;
   readonly #file: FileSide;
   readonly #machines: RegistrationSide;
+  readonly #config: ConfigSide;
   readonly #gateways: GatewaySide;
   readonly #workloads: WorkloadSide;
   readonly #shard: string;
   readonly #discovery = new DiscoveryFilter();
-  #trustDomain = "cluster.local";
-  #networks: MeshNetworksSpec | undefined;
-
   readonly #role: RegistryRole;
   /** Undefined: not looked for since the last change. */
   #problems: readonly RegistryProblem[] | undefined;
@@ -80,6 +71,7 @@ export class Registry {
     this.#consul = new ConsulSide(settings);
     this.#file = new FileSide(settings.clusterId);
     this.#machines = new RegistrationSide(settings);
+    this.#config = new ConfigSide(this.#objects, this.#machines, settings);
     this.#gateways = new GatewaySide(settings);
     const catalogs = { consul: this.#consul, file: this.#file };
     this.#workloads = new WorkloadSide(this.#objects, settings, role, catalogs);
@@ -94,18 +86,18 @@ export class Registry {
     const dirty = new Dirty();
     const intake = { objects: this.#objects, dirty };
     for (const input of this.#inView(inputs)) {
-      if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
+      if (input.type === "config") this.#config.apply(input.key, input.op === "put" ? input.value : undefined, dirty);
       else if (input.type === "cluster") continue;
-      else if (input.type === "machine") this.#applyMachines(this.#machines.applyMachine(input), dirty);
+      else if (input.type === "machine") this.#config.applyMachines(this.#machines.applyMachine(input), dirty);
       else if (input.type === "consul") this.#consul.apply(input, dirty);
       else if (input.type === "file")
         for (const [text, key] of this.#file.replaceServices(input)) dirty.files.set(text, key);
       else if (input.op === "delete") {
-        if (input.key.kind === "Gateway") this.#applyGateway(input.key, undefined, dirty);
+        if (input.key.kind === "Gateway") this.#gateways.apply(objectName.write(input.key), undefined, dirty);
         else if (input.key.kind === "WorkloadEntry") this.#applyForeignEntry(input.key, undefined, dirty);
         else applyObject(intake, input.key, undefined, this.#settings);
       } else if (this.#role === "other" && isGatewayObject(input.object))
-        this.#applyGateway(objectKey(input.object), withoutNulls(input.object), dirty);
+        this.#gateways.apply(objectName.write(objectKey(input.object)), withoutNulls(input.object), dirty);
       else if (this.#role === "other" && isWorkloadEntryObject(input.object))
         this.#applyForeignEntry(objectKey(input.object), configOf(withoutNulls(input.object)), dirty);
       else if (isRegistryObject(input.object))
@@ -169,61 +161,9 @@ export class Registry {
     );
   }
 
-  #applyConfig(key: ConfigKey, config: Config | undefined, dirty: Dirty): void {
-    const objects = this.#objects;
-    const name = objectName.write(key);
-    // Other kinds come too, and are passed over.
-    switch (key.kind as KindReadBy<"service-controller">) {
-      case "ServiceEntry":
-        applyEntry({ objects, dirty }, name, config);
-        break;
-      case "XBackend": {
-        const entry = config === undefined ? undefined : backendServiceEntry(config, this.#settings.domain);
-        applyEntry(
-          { objects, dirty },
-          objectName.write({ namespace: key.namespace, name: `${key.name}~backend` }),
-          entry,
-        );
-        break;
-      }
-      case "WorkloadEntry": {
-        this.#applyMachines([this.#machines.applyEntry(name, config)], dirty);
-        break;
-      }
-      case "WorkloadGroup":
-        this.#applyMachines(this.#machines.applyGroup(name, config), dirty);
-        break;
-      case "ServiceImport":
-        setOrDelete(objects.serviceImports, name, config);
-        dirty.service(name);
-        break;
-      case "MeshConfig": {
-        const { trustDomain = "cluster.local" } = (config?.spec ?? {}) as { readonly trustDomain?: string };
-        dirty.everything ||= trustDomain !== this.#trustDomain;
-        this.#trustDomain = trustDomain;
-        this.#applyMachines(this.#machines.applyTrustDomain(trustDomain), dirty);
-        break;
-      }
-      case "MeshNetworks":
-        this.#networks = config?.spec as MeshNetworksSpec | undefined;
-        dirty.everything = true;
-        break;
-    }
-  }
-
-  #applyGateway(key: ConfigKey, gateway: KubeObject | undefined, dirty: Dirty): void {
-    const name = objectName.write(key);
-    this.#gateways.setGateway(name, gateway);
-    dirty.gateways.add(name);
-  }
-
   /** Applies a WorkloadEntry of another cluster, also one registered for a machine: that machine is connected to a control plane there. */
   #applyForeignEntry(key: ConfigKey, entry: Config | undefined, dirty: Dirty): void {
     if (this.#role === "other") applyWorkloadEntry({ objects: this.#objects, dirty }, objectName.write(key), entry);
-  }
-
-  #applyMachines(entries: readonly RegisteredEntry[], dirty: Dirty): void {
-    for (const { name, entry } of entries) applyWorkloadEntry({ objects: this.#objects, dirty }, name, entry);
   }
 
   #recompute(dirty: Dirty): RegistryUpdate {
@@ -233,7 +173,7 @@ export class Registry {
     for (const name of dirty.services) {
       const { namespace, name: own, hostname, clusterSetHostname } = this.#host(name);
       const key = { shard: this.#shard, namespace, name: own };
-      const service = this.#withCluster(this.#kubernetes.service(name, this.#trustDomain));
+      const service = this.#withCluster(this.#kubernetes.service(name, this.#config.trustDomain));
       const imported = this.#kubernetes.imported(name, clusterSetHostname);
       update.service({ ...key, hostname }, service);
       update.service({ ...key, hostname: clusterSetHostname }, imported);
@@ -296,8 +236,8 @@ export class Registry {
       clusterId,
       dualStack,
       persistentSessionLabel,
-      trustDomain: this.#trustDomain,
-      networkOf: networkLookup(this.#networks, clusterId),
+      trustDomain: this.#config.trustDomain,
+      networkOf: networkLookup(this.#config.networks, clusterId),
       systemNetwork: this.#objects.networkOf(systemNamespace),
       nodeOf: (name) => this.#objects.nodes.get(name),
     };

@@ -1,0 +1,76 @@
+/**
+ * Configuration as a source of the registry: entries, imports and machines become objects beside those of Kubernetes; trust domain and networks
+ * hold for all endpoints.
+ */
+import type { KindReadBy } from "@flotilla/kinds";
+import { type Config, type ConfigKey, objectName } from "@flotilla/model";
+import { backendServiceEntry } from "../convert/backend.ts";
+import type { MeshNetworksSpec } from "../convert/endpoint-traits.ts";
+import type { RegistrySettings } from "../settings.ts";
+import { applyEntry, applyWorkloadEntry, type Dirty } from "./apply-object.ts";
+import { type Objects, setOrDelete } from "./objects.ts";
+import type { RegisteredEntry, RegistrationSide } from "./registration-side.ts";
+
+const defaultTrustDomain = "cluster.local";
+
+/** Takes the kinds that service-controller reads from the config store. */
+export class ConfigSide {
+  readonly #objects: Objects;
+  readonly #machines: RegistrationSide;
+  readonly #domain: string;
+  /** Of the mesh. */
+  trustDomain = defaultTrustDomain;
+  networks: MeshNetworksSpec | undefined;
+
+  constructor(objects: Objects, machines: RegistrationSide, { domain }: Pick<RegistrySettings, "domain">) {
+    this.#objects = objects;
+    this.#machines = machines;
+    this.#domain = domain;
+  }
+
+  /** @param config undefined: deleted */
+  apply(key: ConfigKey, config: Config | undefined, dirty: Dirty): void {
+    const intake = { objects: this.#objects, dirty };
+    const name = objectName.write(key);
+    // Other kinds come too, and are passed over.
+    switch (key.kind as KindReadBy<"service-controller">) {
+      case "ServiceEntry":
+        applyEntry(intake, name, config);
+        break;
+      case "XBackend": {
+        const entry = config === undefined ? undefined : backendServiceEntry(config, this.#domain);
+        applyEntry(intake, objectName.write({ namespace: key.namespace, name: `${key.name}~backend` }), entry);
+        break;
+      }
+      case "WorkloadEntry":
+        this.applyMachines([this.#machines.applyEntry(name, config)], dirty);
+        break;
+      case "WorkloadGroup":
+        this.applyMachines(this.#machines.applyGroup(name, config), dirty);
+        break;
+      case "ServiceImport":
+        setOrDelete(this.#objects.serviceImports, name, config);
+        dirty.service(name);
+        break;
+      case "MeshConfig":
+        this.#applyMesh(config, dirty);
+        break;
+      case "MeshNetworks":
+        this.networks = config?.spec as MeshNetworksSpec | undefined;
+        dirty.everything = true;
+        break;
+    }
+  }
+
+  /** Entries that are written by users or registered for machines. */
+  applyMachines(entries: readonly RegisteredEntry[], dirty: Dirty): void {
+    for (const { name, entry } of entries) applyWorkloadEntry({ objects: this.#objects, dirty }, name, entry);
+  }
+
+  #applyMesh(config: Config | undefined, dirty: Dirty): void {
+    const { trustDomain = defaultTrustDomain } = (config?.spec ?? {}) as { readonly trustDomain?: string };
+    dirty.everything ||= trustDomain !== this.trustDomain;
+    this.trustDomain = trustDomain;
+    this.applyMachines(this.#machines.applyTrustDomain(trustDomain), dirty);
+  }
+}

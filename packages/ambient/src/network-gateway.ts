@@ -1,8 +1,16 @@
 /** Gateways of the Gateway API through which ztunnels reach the workloads of other networks, by HBONE. */
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
-import { type Config, isIpAddress, ownValue, type Service } from "@flotilla/model";
+import {
+  type Config,
+  type GatewayAddresses,
+  gatewayAddresses,
+  hbonePort,
+  isIpAddress,
+  ownValue,
+  type Service,
+} from "@flotilla/model";
 import type { GatewayFacts, WorkloadFacts } from "./facts.ts";
-import { hbonePort } from "./waypoint.ts";
+import type { GatewayDestination } from "./waypoint.ts";
 
 export interface HboneGateway extends GatewayFacts {
   /** The network behind it. */
@@ -32,22 +40,19 @@ export function hboneGatewaysOf(gateway: Config<KubernetesGatewaySpec>): readonl
   const common = { network, namespace: key.namespace, name: key.name, serviceAccount };
   return addressesOf(gateway).map((address) => ({
     ...common,
-    destination: isIpAddress(address) ? { network, address } : { namespace: key.namespace, hostname: address },
+    destination: destinationOf(address, network, key.namespace),
     port: listener.port ?? hbonePort,
   }));
 }
 
-interface GatewayAddresses {
-  readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
-}
-
 /** Those of its status, and before it has any those that the Gateway itself names. */
 function addressesOf({ spec, status }: Config<KubernetesGatewaySpec>): readonly string[] {
-  const { addresses = [] } = (status ?? {}) as GatewayAddresses;
-  const all = addresses.length > 0 ? addresses : (spec.addresses ?? []);
-  return all.flatMap(({ type = "IPAddress", value = "" }) =>
-    (type === "IPAddress" && isIpAddress(value)) || (type === "Hostname" && value !== "") ? [value] : [],
-  );
+  const own = (status ?? {}) as GatewayAddresses;
+  return gatewayAddresses((own.addresses ?? []).length > 0 ? own : spec).map(({ value }) => value);
+}
+
+function destinationOf(address: string, network: string, namespace: string): GatewayDestination {
+  return isIpAddress(address) ? { network, address } : { namespace, hostname: address };
 }
 
 /** The gateways of another cluster's Gateway, one for each of its addresses. */
@@ -59,7 +64,7 @@ export function remoteHboneGateways(
   const { network, addresses, serviceAccount } = hboneGateway;
   const name = definedBy.split("/").at(-1) ?? "";
   return addresses.map((address) => {
-    const destination = isIpAddress(address) ? { network, address } : { namespace, hostname: address };
+    const destination = destinationOf(address, network, namespace);
     return { network, namespace, name, serviceAccount, destination, port: hbonePort, remoteCluster };
   });
 }

@@ -1,6 +1,15 @@
 /** A Gateway as a waypoint: where it is reached, whose traffic it takes, and who may attach to it. */
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
-import { type Config, isIpAddress, type LabelSelector, type Labels, matchesSelector, ownValue } from "@flotilla/model";
+import {
+  type Config,
+  type GatewayAddresses,
+  gatewayAddresses,
+  hbonePort,
+  type LabelSelector,
+  type Labels,
+  matchesSelector,
+  ownValue,
+} from "@flotilla/model";
 
 /** Traffic of a mesh that the waypoint handles: to services, to workloads, to both, or none. */
 export type WaypointTraffic = "service" | "workload" | "all" | "none";
@@ -43,7 +52,6 @@ export interface GatewayClassTraits {
 const trafficLabel = "istio.io/waypoint-for";
 const inboundAnnotation = "ambient.istio.io/waypoint-inbound-binding";
 const meshController = "istio.io/mesh-controller";
-export const hbonePort = 15008;
 const proxyListener = "istio.io/PROXY";
 
 /** Undefined for a Gateway without an address yet: its class's controller writes it once a pod of the waypoint is ready. */
@@ -72,13 +80,11 @@ function gatewayDestination(
   { key, status }: Config<KubernetesGatewaySpec>,
   network: string,
 ): GatewayDestination | undefined {
-  const { addresses = [] } = (status ?? {}) as {
-    readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
-  };
-  const host = addresses.find(({ type, value = "" }) => type === "Hostname" && value !== "");
-  if (host?.value !== undefined) return { namespace: key.namespace, hostname: host.value };
-  const own = addresses.find(({ type = "IPAddress", value = "" }) => type === "IPAddress" && isIpAddress(value));
-  return own?.value === undefined ? undefined : { network, address: own.value };
+  const addresses = gatewayAddresses((status ?? {}) as GatewayAddresses);
+  const host = addresses.find(({ type }) => type === "Hostname");
+  if (host !== undefined) return { namespace: key.namespace, hostname: host.value };
+  const [own] = addresses;
+  return own && { network, address: own.value };
 }
 
 function trafficOf(value: string | undefined): WaypointTraffic {

@@ -1,5 +1,5 @@
 /** One listener of a Gateway or a ListenerSet: who may attach to it, the server of Istio that it stands for, and what is wrong with it. */
-import { type ConfigKey, hostsOverlap, matchesSelector, ownValue } from "@flotilla/model";
+import { type ConfigKey, hbonePort, hostsOverlap, matchesSelector, ownValue } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   ServerTLSSettings_TLSmode as Mode,
@@ -132,7 +132,6 @@ function servesRoutes({ role }: ServedClass, protocol: string): boolean {
 
 const protocols: ReadonlySet<string> = new Set(["HTTP", "HTTPS", "TCP", "TLS"]);
 const protocolsWithUdp: ReadonlySet<string> = new Set([...protocols, "UDP"]);
-const hbonePort = 15008;
 
 function protocolProblem(
   { protocol = "", port, tls }: ListenerSpec,

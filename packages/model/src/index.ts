@@ -102,10 +102,15 @@ export {
   workloadMode,
 } from "./mesh/mutual-tls.ts";
 export {
+  type GatewayAddress,
+  type GatewayAddresses,
   type GatewayApiSpec,
   type GatewayOfNetwork,
+  gatewayAddresses,
   gatewayOfNetwork,
+  hbonePort,
   type NetworkGateway,
+  remoteGatewayHost,
 } from "./mesh/network-gateway.ts";
 export { addressNumber, addressText, isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
 export { knownCipherSuites } from "./names/cipher-suites.ts";

@@ -1,9 +1,22 @@
 /** Gateways of the Gateway API that lead into a network. Source: Istio's multicluster installation, the label reference. */
 import type { Labels } from "../config/selector.ts";
+import { isIpAddress } from "../names/address.ts";
 
-export interface GatewayApiSpec {
-  readonly gatewayClassName?: string;
+/** Where ztunnels, waypoints and gateways take HBONE, unless a listener says otherwise. */
+export const hbonePort = 15_008;
+
+/** As they stand in the spec of a Gateway, or in its status. */
+export interface GatewayAddresses {
   readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
+}
+
+export interface GatewayAddress {
+  readonly type: "IPAddress" | "Hostname";
+  readonly value: string;
+}
+
+export interface GatewayApiSpec extends GatewayAddresses {
+  readonly gatewayClassName?: string;
   readonly listeners?: readonly {
     readonly port?: number;
     readonly protocol?: string;
@@ -37,12 +50,25 @@ const networkLabel = "topology.istio.io/network";
 const portLabel = "networking.istio.io/gatewayPort";
 const usualPort = "15443";
 
+/** Those that something can be sent to: no other type, nothing empty, no name where an address is said to be. */
+export function gatewayAddresses({ addresses = [] }: GatewayAddresses): readonly GatewayAddress[] {
+  return addresses.flatMap(({ type = "IPAddress", value = "" }) =>
+    (type === "IPAddress" && isIpAddress(value)) || (type === "Hostname" && value !== "") ? [{ type, value }] : [],
+  );
+}
+
+/** The host of the service that stands for a Gateway of another cluster. @param use `hbone`, `waypoint`, or a port */
+export function remoteGatewayHost(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  use: "hbone" | "waypoint" | number,
+): string {
+  return `${name}-${use}.${namespace}.gateway`;
+}
+
 /** Undefined without the label of a network, an address that it names itself, or a listener that leads to services by their SNI or takes HBONE. */
 export function gatewayOfNetwork(labels: Labels, spec: GatewayApiSpec): GatewayOfNetwork | undefined {
   const network = labels[networkLabel] ?? "";
-  const addresses = (spec.addresses ?? []).flatMap(({ type = "IPAddress", value = "" }) =>
-    value !== "" && (type === "IPAddress" || type === "Hostname") ? [value] : [],
-  );
+  const addresses = gatewayAddresses(spec).map(({ value }) => value);
   const expected = labels[portLabel] ?? usualPort;
   const ports = (spec.listeners ?? []).flatMap(({ port, tls }) => {
     const isAutoPassthrough =

@@ -5,14 +5,18 @@
  */
 import {
   creationTimeMs,
+  type GatewayAddresses,
   type GatewayApiSpec,
+  gatewayAddresses,
   gatewayOfNetwork,
+  hbonePort,
   type KubeObject,
   type Labels,
   type ObjectName,
   ownValue,
   type RemoteGateway,
   type RemoteWaypoint,
+  remoteGatewayHost,
   type Service,
   type ServiceKey,
 } from "@flotilla/model";
@@ -24,8 +28,6 @@ import { setOrDelete } from "./objects.ts";
 const remoteClass = "istio-remote";
 /** GatewayClass of gateways that terminate tunnels of ztunnels in other networks. */
 const eastWestClass = "istio-east-west";
-/** HBONE port of gateways. istiod ignores the port of the listener, too. */
-const hbonePort = 15008;
 
 interface Change {
   readonly key: ServiceKey;
@@ -84,7 +86,7 @@ function gatewayServices(
   const found = spec.gatewayClassName === remoteClass ? undefined : gatewayOfNetwork(labels, spec);
   const services = (found?.ports ?? []).map((port) => ({
     ...placeless(gateway, clusterId, port),
-    hostname: `${name}-${port}.${namespace}.gateway`,
+    hostname: remoteGatewayHost({ namespace, name }, port),
     name: `Gateway/${name}/${port}`,
     labels: { ...labels, "networking.istio.io/gatewayPort": String(port) },
     clusterExternalAddresses: { [clusterId]: found?.addresses ?? [] },
@@ -92,9 +94,10 @@ function gatewayServices(
   if (!ambient) return services;
   const hboneGateway = hboneGatewayOf(gateway);
   const waypoint = waypointOf(gateway, network);
-  const forTunnels = (use: string) => ({
+  const forTunnels = (use: "hbone" | "waypoint") => ({
+    // istiod ignores the port of the listener, too.
     ...placeless(gateway, clusterId, hbonePort),
-    hostname: `${name}-${use}.${namespace}.gateway`,
+    hostname: remoteGatewayHost({ namespace, name }, use),
     name: `Gateway/${name}/${use}`,
     labels: {},
   });
@@ -133,7 +136,7 @@ function waypointOf({ metadata, spec, status }: KubeObject, network: string): Re
     "gatewayClassName"
   > &
     Partial<Pick<RemoteWaypoint, "listeners">>;
-  const addresses = usableAddresses(status);
+  const addresses = gatewayAddresses((status ?? {}) as GatewayAddresses);
   if (addresses.length === 0) return undefined;
   return {
     network,
@@ -154,19 +157,12 @@ function picked(values: Labels | undefined, keys: readonly string[]): Labels {
   return Object.fromEntries(found.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
 }
 
-function usableAddresses(status: unknown): RemoteWaypoint["addresses"] {
-  const { addresses = [] } = (status ?? {}) as Pick<GatewayApiSpec, "addresses">;
-  return addresses.flatMap(({ type = "IPAddress", value = "" }) =>
-    value !== "" && (type === "IPAddress" || type === "Hostname") ? [{ type, value }] : [],
-  );
-}
-
 /** Source: scenario ambient/clusters. */
 function hboneGatewayOf({ metadata, spec, status }: KubeObject): RemoteGateway | undefined {
   const { gatewayClassName, listeners = [] } = (spec ?? {}) as GatewayApiSpec;
   const network = ownValue(metadata.labels, "topology.istio.io/network") ?? "";
   const endsTunnels = listeners.some(({ protocol, tls }) => protocol === "HBONE" && tls?.mode === "Terminate");
-  const usable = usableAddresses(status).map(({ value }) => value);
+  const usable = gatewayAddresses((status ?? {}) as GatewayAddresses).map(({ value }) => value);
   if (gatewayClassName !== eastWestClass || network === "" || !endsTunnels || usable.length === 0) return undefined;
   const serviceAccount = ownValue(metadata.annotations, "gateway.istio.io/service-account") ?? metadata.name;
   return { network, addresses: usable, serviceAccount };

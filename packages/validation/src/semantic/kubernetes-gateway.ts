@@ -2,12 +2,11 @@
  * Gateways, ListenerSets and GatewayClasses of the Gateway API: what their definitions refuse beyond a schema's bounds, and for Gateways
  * that the mesh serves what will be missing from them.
  */
-import { knownCipherSuites } from "@flotilla/model";
+import { hbonePort, knownCipherSuites } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { type Field, field, fieldAt, isSet, items, numberOf, refuseIf, textOf, warnIf } from "./shared/field.ts";
 import type { GatewayRole, ServedKinds } from "./shared/served-kinds.ts";
 
-const hbonePort = 15_008;
 const maxCertificates = 2;
 
 export function validateKubernetesGateway(spec: Field, { gatewayRole }: ServedKinds): readonly Problem[] {

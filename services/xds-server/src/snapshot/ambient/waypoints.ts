@@ -16,6 +16,7 @@ import {
   type Labels,
   ownValue,
   type RemoteWaypoint,
+  remoteGatewayHost,
   type Service,
   type TextOf,
   textCodec,
@@ -79,7 +80,7 @@ function lookups(view: View, namespace: string): BindingLookups {
 function foreignLookups(view: View, cluster: string, labels: Labels): BindingLookups {
   return {
     waypoint: ({ namespace, name }) => {
-      const shards = view.serviceShards({ namespace, hostname: `${name}-waypoint.${namespace}.gateway` });
+      const shards = view.serviceShards({ namespace, hostname: remoteGatewayHost({ namespace, name }, "waypoint") });
       const [, service] = [...shards].find(([key]) => clusterOfShard(key) === cluster) ?? [];
       return service?.waypoint && foreignWaypoint(view, { namespace, name }, service.waypoint);
     },

@@ -3,6 +3,7 @@ import {
   compareText,
   type GatewayApiSpec,
   gatewayOfNetwork,
+  hbonePort,
   isIpAddress,
   type NetworkGateway,
   ownValue,
@@ -14,7 +15,6 @@ import { query, type View } from "../view.ts";
 const networkLabel = "topology.istio.io/network";
 const portLabel = "networking.istio.io/gatewayPort";
 const defaultPort = 15443;
-const hbonePort = 15008;
 
 type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
 

@@ -1,4 +1,5 @@
 /** Clusters that lead to listeners of the same Envoy, and those that open HBONE tunnels. */
+import { hbonePort } from "@flotilla/model";
 import { create, type Duration, DurationSchema, pack } from "@flotilla/proto";
 import { internalAddress } from "@flotilla/proto/addresses";
 import {
@@ -18,8 +19,6 @@ import {
 } from "../clusters/connection-pool.ts";
 import { hboneClientTls, type TunnelTls } from "./hbone-tls.ts";
 import { destinationMetadata, internalTransport, plainInternal } from "./internal-transport.ts";
-
-export const hbonePort = 15008;
 
 /** The fields that tunnels have in common. */
 export interface TunnelInputs extends TunnelTls {

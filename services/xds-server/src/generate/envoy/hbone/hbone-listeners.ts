@@ -1,4 +1,5 @@
 /** Listeners of HBONE: one that ends tunnels, and those within Envoy that open them. */
+import { hbonePort } from "@flotilla/model";
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { socketAddress } from "@flotilla/proto/addresses";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
@@ -21,7 +22,6 @@ import { exactBalance } from "../listeners/listener-parts.ts";
 import type { AccessLogs } from "../listeners/listener-traits.ts";
 import { baggageHeader, peerOfTunnel } from "./baggage.ts";
 import { remoteEndpointState, remoteTargetKey, requestSource, sourceHeader, tunnelState } from "./filter-state.ts";
-import { hbonePort } from "./hbone-clusters.ts";
 import { hboneServerTls, type TunnelTls } from "./hbone-tls.ts";
 
 type Tunneling = MessageInitShape<typeof TcpProxy_TunnelingConfigSchema>;

@@ -1,5 +1,5 @@
 /** Chains of an east-west gateway within the tunnels that it ends: they pass the tunnels of callers on to services or their waypoints. */
-import type { ClusterName, Service } from "@flotilla/model";
+import { type ClusterName, hbonePort, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { serviceText } from "../../../snapshot/row-index.ts";
@@ -7,7 +7,6 @@ import { waypointBefore } from "../../../snapshot/scope/east-west.ts";
 import { waypointServices } from "../../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { tcpProxy } from "../../envoy/filters/network-filters.ts";
-import { hbonePort } from "../../envoy/hbone/hbone-clusters.ts";
 import { vipClusterName } from "../../select/vip-cluster.ts";
 import { connectionPorts } from "../cluster-target.ts";
 import { passingFilters } from "./chains.ts";

@@ -14,6 +14,12 @@ export {
   paceHandshakes,
 } from "./paced-listener.ts";
 export { readBody } from "./read-body.ts";
-export { requestUrl } from "./request-url.ts";
-export { type HttpHandler, type HttpMethod, type HttpReply, type HttpRequest, RouteTable } from "./routes.ts";
+export {
+  type HttpHandler,
+  type HttpMethod,
+  type HttpReply,
+  type HttpRequest,
+  RouteTable,
+  requestUrl,
+} from "./routes.ts";
 export { type CompliancePolicy, serverTlsParameters, type TlsPolicy, tlsCipherSuites } from "./tls-parameters.ts";

@@ -1,7 +1,7 @@
 /** Routes by method and path. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type HttpMethod, RouteTable } from "./routes.ts";
+import { type HttpMethod, RouteTable, requestUrl } from "./routes.ts";
 
 const handler = () => ({ text: "" });
 function aTable(...routes: readonly (readonly [HttpMethod, string])[]): RouteTable {
@@ -39,4 +39,20 @@ describe("the route of a request", () => {
 
   it("is listed in order, with its method where that is none of a reader", () =>
     assert.deepEqual(aTable(["GET", "/b"], ["PUT", "/a"], ["GET", "/a"]).paths(), ["/a", "/b", "PUT /a"]));
+});
+
+describe("the URL of a request", () => {
+  for (const [url, path, full] of [
+    ["/version", "/version", null],
+    ["//version", "/version", null],
+    ["///debug//syncz?full=1", "/debug//syncz", "1"],
+    ["/", "/", null],
+    ["//", "/", null],
+    ["http://proxy.example/ready?full=2", "/ready", "2"],
+    [undefined, "/", null],
+  ] as const)
+    it(`of ${url} has the path ${path}`, () => {
+      const { pathname, searchParams } = requestUrl({ url });
+      assert.deepEqual([pathname, searchParams.get("full")], [path, full]);
+    });
 });

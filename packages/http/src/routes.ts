@@ -1,4 +1,5 @@
-/** Routes of a service's HTTP page: exact paths, or everything below one (`/debug/config/*`). */
+/** Requests of a service's HTTP page and their routes: exact paths, or everything below one (`/debug/config/*`). */
+import type { IncomingMessage } from "node:http";
 
 /** A request whose body has been read. */
 export interface HttpRequest {
@@ -9,6 +10,14 @@ export interface HttpRequest {
   readonly body: Uint8Array;
   /** The peer's address, for pages that only the own host may see. */
   readonly remoteAddress: string;
+}
+
+/**
+ * The path and the query of a request. Several slashes at the beginning count as one, as they do for Go's servers: istioctl asks for
+ * `//version`, which WHATWG's rules take for a host.
+ */
+export function requestUrl({ url = "/" }: Pick<IncomingMessage, "url">): Pick<URL, "pathname" | "searchParams"> {
+  return new URL(url.replace(/^\/+/, "/"), "http://localhost");
 }
 
 /** An answer as JSON, as text or as bytes. */

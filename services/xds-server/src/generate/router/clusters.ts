@@ -10,7 +10,6 @@ import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts
 import { Context } from "../patch/patch.ts";
 import { outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
-import { credentialSocketNames, selectCredentialSocket } from "../select/credential-socket.ts";
 import { gatewayListenerNames, gatewayListenerPlan } from "../select/gateway-listeners/listener-plans.ts";
 import type { GatewayChain } from "../select/gateway-listeners/plan.ts";
 import {
@@ -22,6 +21,7 @@ import {
 } from "../select/hbone.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { clusterPatching } from "../select/patching.ts";
+import { credentialSocketNames, selectCredentialSocket } from "../select/secret-server.ts";
 
 type ClusterInputs =
   | OutboundClusterInputs
@@ -50,9 +50,7 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
     if (inputs.kind === "credential-socket") return buildCredentialSocket(inputs);
     return inputs.kind === "outbound" ? buildOutboundCluster(inputs) : blackHoleCluster(inputs.connectTimeout);
   },
-  patching: clusterPatching("router", (view, name) =>
-    isTunnelCluster(view, name) ? undefined : { context: Context.GATEWAY, hosts: [] },
-  ),
+  patching: clusterPatching("router", () => ({ context: Context.GATEWAY, hosts: [] })),
 });
 
 /** Of the UDP ports that its listeners lead to, where no TCP port of the same number has the cluster already. */

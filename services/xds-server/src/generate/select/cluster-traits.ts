@@ -4,9 +4,9 @@ import { query } from "../../snapshot/view.ts";
 import { credentialSocket } from "../envoy/clusters/credential-socket.ts";
 import type { ClusterTraits } from "../envoy/clusters/outbound-inputs.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
-import { hasCredentialSocket } from "./credential-socket.ts";
 import { carriesBaggage } from "./hbone.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
+import { hasCredentialSocket } from "./secret-server.ts";
 
 /** Each once, in order. */
 export const exchangedLabels = query<readonly string[]>("exchanged-labels", (view) =>

@@ -7,6 +7,7 @@ import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
 } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_pb";
+import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy,
@@ -186,15 +187,14 @@ function localityInputs(view: View, service: Service, policy: TrafficPolicy | un
     .map((name) => [name, ownLabel(view, name)] as const);
   return {
     setting,
-    failsOverBy:
-      zones !== undefined
-        ? ("region" as const)
-        : setting.failover.length > 0
-          ? ("distance" as const)
-          : ("labels" as const),
+    failsOverBy: zones === undefined ? failoverOrder(setting) : ("region" as const),
     locality: [region, zone, subzone].join("/"),
     ownLabels: JSON.stringify(Object.fromEntries(own)),
   };
+}
+
+function failoverOrder({ failover }: LocalityLoadBalancerSetting): "distance" | "labels" {
+  return failover.length > 0 ? "distance" : "labels";
 }
 
 function ownLabel({ proxy }: View, name: string): string {

@@ -21,21 +21,23 @@ import { addedListeners, listenerPatches, patchListener } from "../patch/listene
 import { Context, type NoteOutcome, type Patch } from "../patch/patch.ts";
 import { type PatchedRoutes, portsOfRoutes } from "../patch/route-match.ts";
 import { isRoutePatch, routePatches } from "../patch/routes.ts";
+import { isTunnelCluster } from "./hbone.ts";
 import { Outcomes } from "./patch-outcomes.ts";
 import { contextsOf, findingOf, type PatchSet, patchesAt, patchSet, perSet, proxyPatches } from "./patches.ts";
 import { RouteChanges } from "./route-changes.ts";
+import { isCredentialSocket } from "./secret-server.ts";
 
 /**
  * @param label of the proxy type
- * @param placeOf the place of a cluster that was built; undefined for one that no patch is for
+ * @param placeOf the place of a cluster that was built. As in istiod no patch is for tunnels and the credential socket, wherever they are.
  */
 export function clusterPatching(
   label: string,
-  placeOf: (view: View, name: string) => { readonly context: Context; readonly hosts: readonly string[] } | undefined,
+  placeOf: (view: View, name: string) => { readonly context: Context; readonly hosts: readonly string[] },
 ): Patching<Changes<Cluster>> {
   const patchesOf = query<PatchSet | undefined, string>(`${label} cluster-patches`, (view, name) => {
+    if (isTunnelCluster(view, name) || isCredentialSocket(view, name)) return undefined;
     const place = placeOf(view, name);
-    if (place === undefined) return undefined;
     const patches = patchesAt(view, placesOfCluster(name, place.hosts));
     return patchSet(clusterPatches(patches, { name, ...place }));
   });

@@ -31,7 +31,6 @@ import { Context } from "../patch/patch.ts";
 import { outboundClusterNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
-import { credentialSocketNames, selectCredentialSocket } from "../select/credential-socket.ts";
 import { unknownHostsDnsCache } from "../select/dns.ts";
 import {
   buildTunnelCluster,
@@ -42,6 +41,7 @@ import {
 } from "../select/hbone.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { clusterPatching } from "../select/patching.ts";
+import { credentialSocketNames, selectCredentialSocket } from "../select/secret-server.ts";
 import { meshPool } from "../select/traffic-policy.ts";
 import {
   buildInboundCluster,
@@ -90,7 +90,6 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build,
   patching: clusterPatching("sidecar", (view, name) => {
-    if (isTunnelCluster(view, name)) return undefined;
     if (name.startsWith("inbound|")) return { context: Context.SIDECAR_INBOUND, hosts: inboundHosts(view, name) };
     const isInbound = name === "InboundPassthroughCluster";
     return { context: isInbound ? Context.SIDECAR_INBOUND : Context.SIDECAR_OUTBOUND, hosts: [] };

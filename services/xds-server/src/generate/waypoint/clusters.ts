@@ -10,10 +10,10 @@ import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { eastWestOutboundNames, passingClusterNames, waypointOutboundNames } from "../select/cluster-names.ts";
 import { clusterTarget } from "../select/cluster-target.ts";
-import { credentialSocketNames, selectCredentialSocket } from "../select/credential-socket.ts";
 import { buildTunnelCluster, selectTunnelCluster, type TunnelClusterInputs, waypointTunnels } from "../select/hbone.ts";
 import { loadAssignmentsOf } from "../select/load-assignments.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
+import { credentialSocketNames, selectCredentialSocket } from "../select/secret-server.ts";
 import { vipClusterNames, vipTarget } from "./cluster-target.ts";
 
 type ClusterInputs = OutboundClusterInputs | TunnelClusterInputs | CredentialSocketInputs;

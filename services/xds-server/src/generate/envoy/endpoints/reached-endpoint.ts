@@ -102,7 +102,7 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
     const found = gatewaysFor(endpoint, network, gateways);
     const fitting = found.filter(takesAny ? leadsSidecars : ({ hbonePort }) => hbonePort !== undefined);
     const ways = fitting.filter(({ address }) => isReachable(address, horizon.ipMode));
-    if (ways.length < fitting.length && ways.length === 0) continue;
+    if (fitting.length > 0 && ways.length === 0) continue;
     if (farCalls !== "direct-or-gateway" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0))
       continue;
     if (ways.length === 0 && endpoint.addresses[0] === "") continue;

@@ -5,7 +5,7 @@ import type { View } from "../../../snapshot/view.ts";
 import { authorizationFilters } from "../authorization.ts";
 import { listenerTraits } from "../listener-traits.ts";
 import { serverFiles } from "../mesh-tls.ts";
-import { secretServer } from "../outside-service.ts";
+import { secretServer } from "../secret-server.ts";
 import type { GatewayListenerInputs } from "./build.ts";
 import { edgeTraits, takesProxyProtocol } from "./edge-traits.ts";
 import { gatewayListenerPlan } from "./listener-plans.ts";

@@ -29,9 +29,10 @@ export function tcpRoute(view: View, { hostname }: Service, port: number): TcpRo
   const specs = view
     .read(waypointVirtualServices, hostname)
     .flatMap(({ name }) => view.read(virtualService, name)?.spec ?? []);
+  const isRoute = (destinations: Destinations) => destinations !== undefined;
   const found =
-    firstOf(specs, (spec) => tlsDestinations(spec, hostname, port)) ??
-    firstOf(specs, (spec) => tcpDestinations(spec, port));
+    specs.map((spec) => tlsDestinations(spec, hostname, port)).find(isRoute) ??
+    specs.map((spec) => tcpDestinations(spec, port)).find(isRoute);
   const [first, ...others] = found ?? [];
   if (found === undefined || first === undefined) return undefined;
   const { host = "", subset = "" } = first.destination ?? {};
@@ -39,14 +40,6 @@ export function tcpRoute(view: View, { hostname }: Service, port: number): TcpRo
   // As of sidecars' listeners: of several destinations the first one's rule counts, without a subset.
   const policy = tcpPolicyOf(view, service, others.length === 0 ? subset : "");
   return { clusters: clustersOf(view, found, port), policy };
-}
-
-function firstOf<One, Result>(all: readonly One[], find: (one: One) => Result | undefined): Result | undefined {
-  for (const one of all) {
-    const found = find(one);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 type Destinations = readonly RouteDestination[] | undefined;

@@ -31,3 +31,16 @@ test("credentials of rules are asked for at the socket by their whole names, els
   assert.deepEqual(askedSecrets("true"), ["sds://client", "sds://client-cacert"]);
   assert.deepEqual(askedSecrets("false"), ["kubernetes://client", "kubernetes://client-cacert"]);
 });
+
+test("no EnvoyFilter changes the cluster of the socket", () => {
+  const patched = aMesh(
+    aConfig("EnvoyFilter", "istio-system", "all", {
+      configPatches: [{ applyTo: "CLUSTER", patch: { operation: "MERGE", value: { altStatName: "patched" } } }],
+    }),
+  );
+  const statName = (cluster: string) =>
+    JSON.stringify(resourceOf(patched, aSidecar("shop", { credential: "true" }), typeUrl.cluster, cluster)).includes(
+      "patched",
+    );
+  assert.deepEqual([statName("sds-external"), statName("BlackHoleCluster")], [false, true]);
+});

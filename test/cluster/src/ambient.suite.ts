@@ -9,8 +9,8 @@ import { record, timed } from "./figures.ts";
 import { provideImage } from "./images.ts";
 import { notExecuted, repository, runSection } from "./install-page.ts";
 import { inventory, newSince } from "./inventory.ts";
-import { type Counts, counts, during, untilAnswered } from "./load.ts";
-import { getJson, kubectl, run } from "./process.ts";
+import { type Counts, counts, during, untilAnswered, web } from "./load.ts";
+import { getJson, kubectl, run, statusSeenBy } from "./process.ts";
 import { removeStranger, startStranger, strangerGets } from "./stranger.ts";
 
 const image = "flotilla:0.1.0";
@@ -238,9 +238,8 @@ async function untilStranger(what: string, isSo: (answer: string) => boolean): P
 }
 
 /** The status that a new connection of web's pod gets. */
-async function webAsks(method: string): Promise<string> {
-  const ask = `fetch("http://orders:8080/", { method: "${method}" }).then(({ status }) => console.log(status), ({ message }) => console.log(message))`;
-  return (await kubectl("-n", "shop", "exec", "deployment/web", "-c", "web", "--", "node", "-e", ask)).trim();
+function webAsks(method: string): Promise<string> {
+  return statusSeenBy(web, "http://orders:8080/", method);
 }
 
 function recordRequests(what: string, { answered, failed, reason }: Counts): void {

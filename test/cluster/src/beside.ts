@@ -1,5 +1,6 @@
 /** A pod with a sidecar beside the ambient namespace shop, which takes mutual TLS only. */
-import { apply, kubectl } from "./process.ts";
+import { web } from "./load.ts";
+import { apply, kubectl, statusSeenBy } from "./process.ts";
 
 const namespace = "beside";
 const serve = 'require("node:http").createServer((request, response) => response.end("beside")).listen(8080)';
@@ -35,20 +36,15 @@ export async function startBeside(image: string): Promise<void> {
 }
 
 /** The status of the answer of orders, or why there was none. */
-export async function besideGets(): Promise<string> {
-  return statusIn("http://orders.shop:8080/", "-n", namespace, "pod/beside", "-c", "node");
+export function besideGets(): Promise<string> {
+  return statusSeenBy(["-n", namespace, "pod/beside", "-c", "node"], "http://orders.shop:8080/");
 }
 
 /** The status of its answer to web. */
-export async function webGetsBeside(): Promise<string> {
-  return statusIn("http://beside.beside:8080/", "-n", "shop", "deployment/web", "-c", "web");
+export function webGetsBeside(): Promise<string> {
+  return statusSeenBy(web, "http://beside.beside:8080/");
 }
 
 export async function removeBeside(): Promise<void> {
   await kubectl("delete", "namespace", namespace, "--ignore-not-found");
-}
-
-async function statusIn(url: string, ...container: readonly string[]): Promise<string> {
-  const ask = `fetch("${url}").then(({ status }) => console.log(status), ({ cause, message }) => console.log(cause?.code ?? message))`;
-  return (await kubectl("exec", ...container, "--", "node", "-e", ask)).trim();
 }

@@ -2,6 +2,9 @@
 import { until } from "@flotilla/runtime";
 import { kubectl } from "./process.ts";
 
+/** The container of the workload web, as arguments of kubectl. */
+export const web = ["-n", "shop", "deployment/web", "-c", "web"] as const;
+
 export interface Counts {
   readonly answered: number;
   readonly failed: number;
@@ -12,7 +15,7 @@ export interface Counts {
 }
 
 export async function counts(): Promise<Counts> {
-  const line = await kubectl("-n", "shop", "logs", "deployment/web", "-c", "web", "--tail=1");
+  const line = await kubectl("logs", ...web, "--tail=1");
   return line.trim() === "" ? { answered: 0, failed: 0 } : (JSON.parse(line) as Counts);
 }
 

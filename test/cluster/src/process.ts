@@ -45,6 +45,12 @@ export function apply(objects: readonly object[]): Promise<string> {
   return run("kubectl", ["apply", "-f", "-"], { input });
 }
 
+/** Asks from within a container with Node, `container` being arguments of kubectl exec. Resolves to the status of the answer, or why there is none. */
+export async function statusSeenBy(container: readonly string[], url: string, method = "GET"): Promise<string> {
+  const ask = `fetch("${url}", { method: "${method}" }).then(({ status }) => console.log(status), ({ cause, message }) => console.log(cause?.code ?? message))`;
+  return (await kubectl("exec", ...container, "--", "node", "-e", ask)).trim();
+}
+
 export async function getJson<T>(...args: readonly string[]): Promise<T> {
   return JSON.parse(await kubectl("get", ...args, "-o", "json")) as T;
 }

@@ -1,9 +1,7 @@
 /** A pod outside of the mesh, which calls orders without a certificate. */
-import { apply, kubectl } from "./process.ts";
+import { apply, kubectl, statusSeenBy } from "./process.ts";
 
 const namespace = "outside";
-const call =
-  'fetch("http://orders.shop:8080/").then(({ status }) => console.log(status), ({ cause, message }) => console.log(cause?.code ?? message))';
 
 export async function startStranger(image: string): Promise<void> {
   const forever = "setInterval(() => {}, 1e9)";
@@ -23,8 +21,8 @@ export async function startStranger(image: string): Promise<void> {
 }
 
 /** The status of the answer, or why there was none. */
-export async function strangerGets(): Promise<string> {
-  return (await kubectl("-n", namespace, "exec", "stranger", "--", "node", "-e", call)).trim();
+export function strangerGets(): Promise<string> {
+  return statusSeenBy(["-n", namespace, "stranger"], "http://orders.shop:8080/");
 }
 
 export async function removeStranger(): Promise<void> {

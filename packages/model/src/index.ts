@@ -119,6 +119,7 @@ export {
   type ClusterNameParts,
   clusterName,
   type Direction,
+  ownClusterName,
   parseClusterName,
   parseSniName,
   sniName,

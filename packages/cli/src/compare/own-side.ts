@@ -6,6 +6,7 @@ import { bytesToJson, type JsonObject as ResourceJson, typeUrl } from "@flotilla
 import { createMesh } from "@flotilla/registry";
 import { nameSet } from "@flotilla/xds";
 import {
+  bootstrapEndpointNames,
   clusterNames,
   endpointNames,
   extensionNames,
@@ -128,7 +129,7 @@ export function captureFromCore(core: Core, info: NodeInfo, targets: readonly st
     return captured;
   }
   const clusters = [...ask("cds", typeUrl.cluster).values()];
-  ask("eds", typeUrl.endpoint, endpointNames(clusters));
+  ask("eds", typeUrl.endpoint, [...bootstrapEndpointNames(proxy.metadata), ...endpointNames(clusters)]);
   const listeners = [...ask("lds", typeUrl.listener).values()];
   ask("nds", typeUrl.nameTable);
   const everything = [...clusters, ...listeners];

@@ -4,6 +4,9 @@ import type { Branded } from "./text-codec.ts";
 export type Direction = "outbound" | "inbound" | "inbound-vip" | "inbound-pod" | "outbound_" | "connect_originate";
 export type ClusterName = Branded<"ClusterName">;
 
+/** The cluster of an Envoy's bootstrap in which it finds its own workload, where its node metadata has ENABLE_SELF_DISCOVERY. */
+export const ownClusterName = "local_cluster" as ClusterName;
+
 export interface ClusterNameParts {
   readonly direction: string;
   readonly port: number;

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@flotilla/proto";
-import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "./followed-names.ts";
+import {
+  bootstrapEndpointNames,
+  clusterNames,
+  endpointNames,
+  extensionNames,
+  routeNames,
+  secretNames,
+} from "./followed-names.ts";
 
 describe("names that a client follows", () => {
   const cases: readonly {
@@ -17,6 +24,13 @@ describe("names that a client follows", () => {
         { name: "c", type: "STRICT_DNS" },
       ]),
       names: ["a", "b-service"],
+    },
+    {
+      name: "a proxy's own cluster is one of its bootstrap, where its agent writes it",
+      found: [{}, { ENABLE_SELF_DISCOVERY: "false" }, { ENABLE_SELF_DISCOVERY: "true" }].flatMap(
+        bootstrapEndpointNames,
+      ),
+      names: ["local_cluster"],
     },
     {
       name: "routes are named once, wherever a listener has them",

@@ -1,5 +1,11 @@
 /** The names that a client learns from what it has: endpoints of clusters, routes of listeners, extensions, secrets. */
+import { metadataFlag, type NodeMetadata, ownClusterName } from "@flotilla/model";
 import { isJsonObject, type JsonObject, type JsonValue } from "@flotilla/proto";
+
+/** Endpoints of the clusters of an Envoy's bootstrap, which the agent beside it writes. */
+export function bootstrapEndpointNames(metadata: NodeMetadata): readonly string[] {
+  return metadataFlag(metadata, "ENABLE_SELF_DISCOVERY") ? [ownClusterName] : [];
+}
 
 /** Endpoints of clusters that discover them. */
 export function endpointNames(clusters: Iterable<JsonObject>): readonly string[] {

@@ -1,6 +1,7 @@
 export { type ClientStream, type ClientTransport, XdsClient, type XdsClientOptions } from "./client.ts";
 export type { ClientOptions, ClientUpdate } from "./client-state.ts";
 export {
+  bootstrapEndpointNames,
   clusterNames,
   endpointNames,
   extensionNames,

@@ -8,6 +8,7 @@ import type { Form } from "../plan.ts";
 import { type ClientTransport, XdsClient } from "./client.ts";
 import type { ClientUpdate } from "./client-state.ts";
 import {
+  bootstrapEndpointNames,
   clusterNames,
   endpointNames,
   extensionNames,
@@ -73,6 +74,7 @@ export interface SettleLimits {
 export class ProxySession implements AsyncDisposable {
   readonly #client: XdsClient;
   readonly #kind: ProxyKind;
+  readonly #ownEndpoints: readonly string[];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #held = new Map<string, Map<string, JsonObject>>();
@@ -83,6 +85,7 @@ export class ProxySession implements AsyncDisposable {
 
   constructor({ transport, form, node, kind, targets = [] }: ProxySessionOptions) {
     this.#kind = kind;
+    this.#ownEndpoints = kind === "envoy" ? bootstrapEndpointNames(node.metadata ?? {}) : [];
     this.#client = new XdsClient({
       ...{ transport, form, node },
       backoffMs: () => reconnectAfterMs,
@@ -192,7 +195,7 @@ export class ProxySession implements AsyncDisposable {
     const found = of(typeUrl.cluster, typeUrl.listener);
     if (this.#kind === "ztunnel") return;
     if (this.#kind === "grpc") this.#ask(typeUrl.cluster, clusterNames(of(typeUrl.listener, typeUrl.route)));
-    this.#ask(typeUrl.endpoint, endpointNames(of(typeUrl.cluster)));
+    this.#ask(typeUrl.endpoint, [...this.#ownEndpoints, ...endpointNames(of(typeUrl.cluster))]);
     this.#ask(typeUrl.route, routeNames(found));
     if (!this.#asksScopes && hasScopedRoutes(found)) {
       this.#asksScopes = true;

@@ -24,6 +24,14 @@ describe("configuration without secrets", () => {
   });
 });
 
+it("keeps how an accelerator uses a key", () => {
+  const typedConfig = { "@type": "t", pollDelay: "0.010s", privateKey: { inlineBytes: "S0VZ" } };
+  const provider = { providerName: "qat", fallback: true, typedConfig };
+  const shown = JSON.stringify(withoutSecrets({ privateKeyProvider: provider }));
+  assert.doesNotMatch(shown, /S0VZ/);
+  assert.match(shown, /"providerName":"qat","fallback":true,.*"pollDelay":"0.010s"/);
+});
+
 describe("differences", () => {
   for (const [name, before, after, expected] of [
     ["equal values", { a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }, []],

@@ -24,20 +24,19 @@ export function withoutSecrets(json: JsonValue): JsonValue {
   );
 }
 
-/** The shape stays, so that tools can still read it; where a secret comes from is no secret. */
+/** Fields beside a secret that say where it comes from or how it is used. */
+const openFields = new Set([
+  ...["@type", "filename", "environmentVariable", "name", "sdsConfig"],
+  ...["providerName", "pollDelay", "fallback"],
+]);
+
+/** The shape stays, so that tools can still read it. */
 function redacted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(redacted);
   if (typeof value !== "object" || value === null) return hidden;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
-      if (
-        name === "@type" ||
-        name === "filename" ||
-        name === "environmentVariable" ||
-        name === "name" ||
-        name === "sdsConfig"
-      )
-        return [name, inner];
+      if (openFields.has(name)) return [name, inner];
       // The JSON form of bytes is base64.
       if (name === "inlineBytes") return [name, Buffer.from(hidden).toString("base64")];
       return [name, redacted(inner)];

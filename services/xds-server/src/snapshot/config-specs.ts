@@ -16,7 +16,7 @@ import { ProxyConfigSchema } from "@flotilla/proto/networking/v1beta1/proxy_conf
 import { AuthorizationPolicySchema } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import { PeerAuthenticationSchema } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
 import { RequestAuthenticationSchema } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
-import { TelemetrySchema } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
+import { type Telemetry, TelemetrySchema, type Tracing } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
 
 const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMessage<Message>>([
   ["AuthorizationPolicy", AuthorizationPolicySchema],
@@ -45,5 +45,27 @@ export function decodeSpec(config: Config): Config {
   const schema = schemas.get(config.key.kind);
   if (schema === undefined) return config;
   const json = withSeconds(schema, (config.spec ?? {}) as JsonObject as JsonValue);
-  return { ...config, spec: fromJson(schema, json, { ignoreUnknownFields: true }) };
+  const spec = fromJson(schema, json, { ignoreUnknownFields: true });
+  return { ...config, spec: config.key.kind === "Telemetry" ? withClearedTags(spec as Telemetry, json) : spec };
+}
+
+/** An empty map of tags takes those of wider objects away; messages do not distinguish it from none. */
+export interface TracingRule extends Tracing {
+  readonly clearsTags?: true;
+}
+
+export interface TelemetrySpec extends Omit<Telemetry, "tracing"> {
+  readonly tracing: readonly TracingRule[];
+}
+
+function withClearedTags(spec: Telemetry, json: JsonValue): TelemetrySpec {
+  const stated = ((json as JsonObject)["tracing"] ?? []) as readonly JsonObject[];
+  return {
+    ...spec,
+    tracing: spec.tracing.map((rule, index): TracingRule => {
+      const tags = stated[index]?.["customTags"] ?? stated[index]?.["custom_tags"] ?? undefined;
+      const isEmpty = tags !== undefined && Object.keys(rule.customTags).length === 0;
+      return isEmpty ? { ...rule, clearsTags: true } : rule;
+    }),
+  };
 }

@@ -5,6 +5,8 @@
 import type { Proxy } from "@flotilla/model";
 import { fromJson, type GenMessage, type JsonValue, type Message } from "@flotilla/proto";
 import {
+  type PrivateKeyProvider,
+  PrivateKeyProviderSchema,
   type ProxyConfig_ConnectionSettings,
   ProxyConfig_ConnectionSettingsSchema,
   type ProxyConfig_ProxyHeaders,
@@ -21,6 +23,7 @@ interface OwnParts {
   readonly tracing: Tracing;
   readonly gatewayTopology: Topology;
   readonly connectionSettings: ProxyConfig_ConnectionSettings;
+  readonly privateKeyProvider: PrivateKeyProvider;
 }
 
 type SchemasOf<Parts> = { readonly [Name in keyof Parts]: GenMessage<Parts[Name] & Message> };
@@ -30,6 +33,7 @@ const schemas: SchemasOf<OwnParts> = {
   tracing: TracingSchema,
   gatewayTopology: TopologySchema,
   connectionSettings: ProxyConfig_ConnectionSettingsSchema,
+  privateKeyProvider: PrivateKeyProviderSchema,
 };
 const names = Object.keys(schemas) as readonly (keyof OwnParts)[];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import { type Proxy, parseNode } from "@flotilla/model";
+import { type Config, type Proxy, parseNode } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
 import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
@@ -195,6 +195,41 @@ describe("layouts of Secrets", () => {
     };
     assert.equal(text(trustedCa?.inlineBytes), "Wurzel für alle");
   });
+});
+
+describe("accelerators that sign with keys of Secrets", () => {
+  const key = { "tls.crt": pem("C"), "tls.key": pem("K"), "tls.ocsp-staple": pem("O") };
+  const ofMesh = (privateKeyProvider: JsonObject) =>
+    aConfig("MeshConfig", "istio-system", "istio", { defaultConfig: { privateKeyProvider } });
+  const sent = (own: JsonObject | undefined, ...mesh: readonly Config[]) => {
+    const metadata = own === undefined ? {} : { PROXY_CONFIG: own };
+    const router = parseNode({ id: routerId, metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ...metadata } });
+    const found = resourceOf(aMesh(secret("s", key), ...mesh), router, typeUrl.secret, "kubernetes://s");
+    const { privateKey, privateKeyProvider, ocspStaple } = (found?.["tlsCertificate"] ?? {}) as JsonObject;
+    assert.ok(ocspStaple !== undefined);
+    return privateKeyProvider ?? privateKey;
+  };
+  const plain = { inlineBytes: pem("K") };
+  const accelerated = (providerName: string, type: string, pollDelay: string, more: JsonObject = {}) => {
+    const at = `type.googleapis.com/envoy.extensions.private_key_providers.${providerName}.v3alpha`;
+    const typedConfig = { "@type": `${at}.${type}PrivateKeyMethodConfig`, pollDelay, privateKey: plain };
+    return { providerName, typedConfig, ...more };
+  };
+  const qat = { qat: { pollDelay: "1.5s", fallback: true } };
+  const cryptomb = { cryptomb: { pollDelay: "0.0002s" } };
+  const byQat = accelerated("qat", "Qat", "1.500s", { fallback: true });
+
+  for (const [what, own, mesh, want] of [
+    ["none", {}, [], plain],
+    ["the proxy's own", { privateKeyProvider: qat }, [], byQat],
+    ["the proxy's own before the mesh's", { privateKeyProvider: qat }, [ofMesh(cryptomb)], byQat],
+    ["none of the mesh where the proxy has a ProxyConfig without one", {}, [ofMesh(cryptomb)], plain],
+    ["the mesh's", undefined, [ofMesh(cryptomb)], accelerated("cryptomb", "CryptoMb", "0.000200s")],
+    ["none that waits no time between its polls", { privateKeyProvider: { qat: { pollDelay: "0s" } } }, [], plain],
+    ["none without a time", { privateKeyProvider: { cryptomb: {} } }, [], plain],
+    ["none that is unreadable", { privateKeyProvider: { qat: { pollDelay: 3 } } }, [], plain],
+  ] as const)
+    it(`are ${what}`, () => assert.deepEqual(sent(own, ...mesh), want));
 });
 
 describe("unknown or forbidden secrets", () => {

@@ -1,9 +1,12 @@
-/** SDS: certificates, keys and roots that rules name, out of Secrets and ConfigMaps. */
+/** SDS: certificates, keys (for Envoy or an accelerator of the proxy's host) and roots that rules name, out of Secrets and ConfigMaps. */
 import { isBase64, type JsonObject, parseCredentialName, withoutRootSuffix } from "@flotilla/model";
-import { create, typeUrl } from "@flotilla/proto";
+import { create, type Duration, pack, typeUrl } from "@flotilla/proto";
+import { CryptoMbPrivateKeyMethodConfigSchema } from "@flotilla/proto/contrib/envoy/extensions/private_key_providers/cryptomb/v3alpha/cryptomb_pb";
+import { QatPrivateKeyMethodConfigSchema } from "@flotilla/proto/contrib/envoy/extensions/private_key_providers/qat/v3alpha/qat_pb";
 import { type Secret, SecretSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
+import { ownPart } from "../../snapshot/own-proxy-config.ts";
 import { isGranted } from "../../snapshot/scope/granted-secrets.ts";
-import type { View } from "../../snapshot/view.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 
 interface SecretInputs {
@@ -14,6 +17,8 @@ interface SecretInputs {
   readonly staple: string;
   readonly root: string;
   readonly revoked: string;
+  /** Signs with the key in place of Envoy, which has the key within its configuration. */
+  readonly provider: KeyProvider | undefined;
 }
 
 /** A resource that does not exist, is not complete or not granted is left out: listeners and clusters wait for it. */
@@ -36,7 +41,7 @@ export const secrets = createGenerator<SecretInputs, Secret>({
     const found = isRoot ? rootOf(view, name, place) : keyPairOf(view, name, place);
     return found ?? report(`is asked for, and there are no ${isRoot ? "roots" : "certificate and key"}`);
   },
-  build: ({ name, certificate, key, staple, root, revoked }) =>
+  build: ({ name, certificate, key, staple, root, revoked, provider }) =>
     create(SecretSchema, {
       name,
       type:
@@ -45,7 +50,9 @@ export const secrets = createGenerator<SecretInputs, Secret>({
               case: "tlsCertificate",
               value: {
                 certificateChain: inline(certificate),
-                privateKey: inline(key),
+                ...(provider === undefined
+                  ? { privateKey: inline(key) }
+                  : { privateKeyProvider: withKey(provider, key) }),
                 ...(staple !== "" && { ocspStaple: inline(staple) }),
               },
             }
@@ -56,13 +63,20 @@ export const secrets = createGenerator<SecretInputs, Secret>({
     }),
 });
 
+interface KeyProvider {
+  readonly providerName: "cryptomb" | "qat";
+  readonly pollDelay: Duration;
+  /** Envoy signs by itself where the host has no accelerator. */
+  readonly fallback: boolean;
+}
+
 interface Place {
   readonly kind: "Secret" | "ConfigMap";
   readonly namespace: string;
   readonly object: string;
 }
 
-const nothing = { certificate: "", key: "", staple: "", root: "", revoked: "" };
+const nothing = { certificate: "", key: "", staple: "", root: "", revoked: "", provider: undefined };
 
 /** Keys of generic Secrets, or of the type `kubernetes.io/tls`, which alone have a staple. */
 function keyPairOf(view: View, name: string, { namespace, object }: Place): SecretInputs | undefined {
@@ -73,10 +87,31 @@ function keyPairOf(view: View, name: string, { namespace, object }: Place): Secr
   ] as const) {
     const [certificate, secretKey] = [data[cert] ?? "", data[key] ?? ""];
     if (certificate !== "" && secretKey !== "")
-      return { ...nothing, name, certificate, key: secretKey, staple: data[ocsp] ?? "" };
+      return {
+        ...nothing,
+        name,
+        certificate,
+        key: secretKey,
+        staple: data[ocsp] ?? "",
+        provider: view.read(ownKeyProvider),
+      };
   }
   return undefined;
 }
+
+/**
+ * Of the ProxyConfig that the proxy was started with, else of the mesh's. Envoy refuses a provider that waits no time between its polls.
+ * Source: scenario gateways/key-providers.
+ */
+const ownKeyProvider = query<KeyProvider | undefined>("own-key-provider", ({ proxy, mesh }) => {
+  const own = ownPart(proxy, "privateKeyProvider");
+  const { case: providerName, value } = (own === undefined ? mesh.defaultConfig?.privateKeyProvider : own.value)
+    ?.provider ?? { case: undefined };
+  const pollDelay = value?.pollDelay;
+  if (providerName === undefined || pollDelay === undefined) return undefined;
+  if (pollDelay.seconds <= 0n && pollDelay.nanos <= 0) return undefined;
+  return { providerName, pollDelay, fallback: value?.fallback ?? false };
+});
 
 /** A Secret of its own, whose name ends in `-cacert`, hides the one with the key pair. */
 function rootOf(view: View, name: string, { kind, namespace, object }: Place): SecretInputs | undefined {
@@ -110,6 +145,15 @@ function dataOf(
 /** ConfigMaps hold text, which may be more than ASCII in comments between PEM blocks. */
 function encodeText(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
+}
+
+function withKey({ providerName, pollDelay, fallback }: KeyProvider, key: string) {
+  const method = { pollDelay, privateKey: inline(key) };
+  const value =
+    providerName === "cryptomb"
+      ? pack(CryptoMbPrivateKeyMethodConfigSchema, create(CryptoMbPrivateKeyMethodConfigSchema, method))
+      : pack(QatPrivateKeyMethodConfigSchema, create(QatPrivateKeyMethodConfigSchema, method));
+  return { providerName, fallback, configType: { case: "typedConfig" as const, value } };
 }
 
 function inline(base64: string) {

@@ -34,6 +34,8 @@ export interface ClusterTarget {
   readonly passesTls: boolean;
   /** The layer that a waypoint carries to a service behind it. */
   readonly layer?: Layer;
+  /** Only endpoints of the proxy's own workload, in its region. */
+  readonly isOwnWorkload?: true;
 }
 
 /** By service, rule and name, so that equal lookups find the identical target. */

@@ -6,7 +6,7 @@ import type { ClusterTraits } from "../envoy/clusters/outbound-inputs.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
 import { carriesBaggage } from "./hbone.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
-import { hasCredentialSocket } from "./secret-server.ts";
+import { fileServer, hasCredentialSocket } from "./secret-server.ts";
 
 /** Each once, in order. */
 export const exchangedLabels = query<readonly string[]>("exchanged-labels", (view) =>
@@ -33,5 +33,6 @@ export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
     compliance: view.feature("compliancePolicy"),
     tlsDefaults: view.mesh.tlsDefaults,
     secretServer: hasCredentialSocket(view) ? credentialSocket : undefined,
+    fileServer: fileServer(view),
   };
 });

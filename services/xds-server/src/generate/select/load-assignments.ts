@@ -1,7 +1,7 @@
 /** EDS: the endpoints of the clusters that a proxy subscribes to, and their selection and order. */
 import { ingressUsesWaypoint } from "@flotilla/ambient";
 import { isPoolService } from "@flotilla/gateway-api";
-import { type Labels, matchesLabels, type Service } from "@flotilla/model";
+import { type Labels, matchesLabels, ownClusterName, type Service } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import {
   type ClusterLoadAssignment,
@@ -35,6 +35,7 @@ import { assignmentEndpoints } from "../envoy/endpoints/load-assignment.ts";
 import { addressText, type FarCalls } from "../envoy/endpoints/reached-endpoint.ts";
 import { type ClusterTarget, isByDns } from "./cluster-target.ts";
 import { localityChoice } from "./locality-setting.ts";
+import { ownTarget, ownWorkload } from "./own-cluster.ts";
 import { keepsSessions } from "./persistent-session.ts";
 import { clusterPolicy } from "./traffic-policy.ts";
 
@@ -48,7 +49,7 @@ export function loadAssignmentsOf(label: string, targetOf: TargetOf): Generator 
     schema: ClusterLoadAssignmentSchema,
     select: (_, name) => unknownCluster(name),
     shared: sharedSelection({
-      target: (view, name) => discovered(targetOf(view, name)),
+      target: (view, name) => discovered(name === ownClusterName ? view.read(ownTarget) : targetOf(view, name)),
       select: (view, target) => endpointInputs(view, target),
     }),
     build: (inputs) =>
@@ -108,13 +109,14 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     tunnels: tunnelUse(view, target),
     behindWaypoint: ingress?.destination ?? "",
     farCalls,
+    ownWorkload: target.isOwnWorkload ? ownWorkload(view) : "",
     network: isFlat ? "" : view.proxy.network,
     ipMode: isFlat ? "dual" : view.proxy.ipMode,
     remoteTarget:
       farCalls === "direct-or-gateway" || farCalls === "gateway-only" ? "" : `${service.hostname}:${port.number}`,
     networkView: view.read(networkView),
     gateways,
-    ...localityInputs(view, service, policy),
+    ...(target.isOwnWorkload ? noLocality : localityInputs(view, service, policy)),
   };
 });
 

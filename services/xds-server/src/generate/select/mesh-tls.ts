@@ -5,6 +5,7 @@ import { query } from "../../snapshot/view.ts";
 import { defaultCipherSuites } from "../envoy/tls/cipher-suites.ts";
 import { compliantParameters, type TlsParameters } from "../envoy/tls/compliance.ts";
 import type { ServerFiles } from "../envoy/tls/inbound-tls.ts";
+import { fileServer } from "./secret-server.ts";
 
 export const meshTls = query<TlsParameters>(
   "mesh-tls",
@@ -30,8 +31,9 @@ export const peerTrustDomains = query<readonly string[]>("peer-trust-domains", (
 });
 
 /** Files that the proxy was started with instead of the agent's certificates. */
-export const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
-  certificate: proxy.metadataText("TLS_SERVER_CERT_CHAIN"),
-  key: proxy.metadataText("TLS_SERVER_KEY"),
-  root: proxy.metadataText("TLS_SERVER_ROOT_CERT"),
+export const serverFiles = query<ServerFiles>("server-files", (view) => ({
+  certificate: view.proxy.metadataText("TLS_SERVER_CERT_CHAIN"),
+  key: view.proxy.metadataText("TLS_SERVER_KEY"),
+  root: view.proxy.metadataText("TLS_SERVER_ROOT_CERT"),
+  server: fileServer(view),
 }));

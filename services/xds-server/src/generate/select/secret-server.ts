@@ -1,11 +1,19 @@
-/** SDS servers other than ours: at a socket beside the proxy, as its agent reports (node metadata `credential`), or an extension provider. */
+/**
+ * SDS servers other than ours: at sockets beside the proxy, as its agent reports (node metadata `credential`, `file-credential`), or an
+ * extension provider.
+ */
 import { query, type View } from "../../snapshot/view.ts";
 import { type CredentialSocketInputs, credentialSocket } from "../envoy/clusters/credential-socket.ts";
-import type { SecretServer } from "../envoy/tls/agent-secret.ts";
+import type { FileServer, SecretServer } from "../envoy/tls/agent-secret.ts";
 import { outsideService } from "./outside-service.ts";
 
 export function hasCredentialSocket({ proxy }: View): boolean {
   return proxy.metadataText("credential") === "true";
+}
+
+/** Source: istiod asked, scenario gateways/file-credential. */
+export function fileServer({ proxy }: View): FileServer {
+  return proxy.metadataText("file-credential") === "true" ? "sds-files-grpc" : "sds-grpc";
 }
 
 export const credentialSocketNames = query<readonly string[]>("credential-socket-names", (view) =>

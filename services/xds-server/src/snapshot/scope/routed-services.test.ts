@@ -41,11 +41,13 @@ describe("a router has clusters of", () => {
     assert.deepEqual(services([gateway, aConfig("RequestAuthentication", "shop", "j", { jwtRules })]), ["keys"]);
   });
   it("the providers of the mesh, by host or by namespace and host", () => {
-    for (const service of [hostOf("authz"), `shop/${hostOf("authz")}`]) {
-      const extensionProviders = [
-        { name: "a", envoyExtAuthzGrpc: { service, port: 9000 } },
-        { name: "p", prometheus: {} },
-      ];
+    for (const [service, kind] of [
+      [hostOf("authz"), "envoyExtAuthzGrpc"],
+      [`shop/${hostOf("authz")}`, "envoyExtAuthzGrpc"],
+      [hostOf("authz"), "sds"],
+    ] as const) {
+      const provider = { name: "a", [kind]: { service, port: 9000 } };
+      const extensionProviders = [provider, { name: "p", prometheus: {} }];
       assert.deepEqual(services([aConfig("MeshConfig", "istio-system", "istio", { extensionProviders })]), ["authz"]);
     }
   });

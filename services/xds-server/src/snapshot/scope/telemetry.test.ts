@@ -12,6 +12,7 @@ import { World } from "../world.ts";
 import {
   effectiveAccessLogging,
   effectiveMetrics,
+  effectiveTracing,
   type TelemetryScope,
   type TrafficSide,
   telemetryScope,
@@ -81,6 +82,59 @@ describe("access logs", () => {
       ["als"],
     );
   });
+});
+
+describe("tags of traces", () => {
+  const tag = (name: string) => ({ customTags: { [name]: { literal: { value: "v" } } } });
+  const rules = (...tracing: JsonObject[]) => ({ tracing });
+  const none = { customTags: {} };
+  const cases: readonly {
+    name: string;
+    configs: readonly Config[];
+    side?: TrafficSide;
+    want: readonly string[] | undefined;
+  }[] = [
+    { name: "of the narrowest that has any", configs: [ofMesh(rules(tag("a"))), ofNamespace(rules({}))], want: ["a"] },
+    {
+      name: "of the narrowest alone",
+      configs: [ofMesh(rules(tag("a"))), ofNamespace(rules(tag("b")))],
+      want: ["b"],
+    },
+    {
+      name: "none where a narrower one has an empty map",
+      configs: [ofMesh(rules(tag("a"))), ofWorkload(rules(none))],
+      want: undefined,
+    },
+    {
+      name: "none where the empty map has the field's older spelling",
+      configs: [ofMesh(rules(tag("a"))), ofWorkload(rules({ custom_tags: {} }))],
+      want: undefined,
+    },
+    {
+      name: "of wider ones where a narrower one has null",
+      configs: [ofMesh(rules(tag("a"))), ofWorkload(rules({ customTags: null }))],
+      want: ["a"],
+    },
+    {
+      name: "of wider ones on the side that the empty map is not for",
+      configs: [
+        ofMesh(rules(tag("a"))),
+        ofWorkload(rules({ match: { mode: "CLIENT" } }, { match: { mode: "SERVER" }, ...none })),
+      ],
+      side: "outbound",
+      want: ["a"],
+    },
+    {
+      name: "those of a still narrower one",
+      configs: [ofMesh(rules(tag("a"))), ofNamespace(rules(none)), ofWorkload(rules(tag("c")))],
+      want: ["c"],
+    },
+  ];
+  for (const { name, configs, side = "inbound", want } of cases)
+    it(name, () => {
+      const { customTags } = answer(effectiveTracing, telemetryScope(side), [mesh(), ...configs]);
+      assert.deepEqual(customTags && Object.keys(customTags), want);
+    });
 });
 
 describe("metrics", () => {

@@ -7,16 +7,15 @@ import {
   type Metrics,
   type MetricsOverrides,
   MetricsOverrides_TagOverride_Operation as Operation,
-  type Telemetry,
-  type Tracing,
   type Tracing_CustomTag,
   WorkloadMode,
 } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
+import type { TelemetrySpec, TracingRule } from "../config-specs.ts";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { namesGateway, namesService, type PolicySubject, subjectService } from "./policy-targets.ts";
 
-export const telemetriesByNamespace = byNamespace<Telemetry>("Telemetry");
+export const telemetriesByNamespace = byNamespace<TelemetrySpec>("Telemetry");
 
 export type TrafficSide = "inbound" | "outbound";
 
@@ -38,7 +37,7 @@ export function sideOf(scope: TelemetryScope): TrafficSide {
   return scopeText.read(scope).side;
 }
 
-function telemetriesOf(view: View, scope: TelemetryScope): readonly Config<Telemetry>[] {
+function telemetriesOf(view: View, scope: TelemetryScope): readonly Config<TelemetrySpec>[] {
   return view.read(telemetries, scopeText.read(scope).subject);
 }
 
@@ -46,7 +45,7 @@ function telemetriesOf(view: View, scope: TelemetryScope): readonly Config<Telem
  * The oldest of the mesh, the oldest of the namespace, all that select the workload or name its Gateway. For a service behind a waypoint
  * the namespace is that of the service. Source: istiod asked.
  */
-const telemetries = query<readonly Config<Telemetry>[], PolicySubject>("telemetries", (view, subject) => {
+const telemetries = query<readonly Config<TelemetrySpec>[], PolicySubject>("telemetries", (view, subject) => {
   const { proxy, mesh } = view;
   const root = view.row(telemetriesByNamespace, mesh.rootNamespace);
   const service = proxy.type === "waypoint" ? subjectService(view, subject) : undefined;
@@ -65,19 +64,19 @@ const telemetries = query<readonly Config<Telemetry>[], PolicySubject>("telemetr
 });
 
 /** The Gateway, then the service. Classes are no targets of Telemetry, as in istiod. */
-function widestFirst(telemetries: readonly Config<Telemetry>[]): readonly Config<Telemetry>[] {
-  const rank = ({ spec }: Config<Telemetry>) => {
+function widestFirst(telemetries: readonly Config<TelemetrySpec>[]): readonly Config<TelemetrySpec>[] {
+  const rank = ({ spec }: Config<TelemetrySpec>) => {
     const kinds = [spec.targetRef, ...spec.targetRefs].map((target) => target?.kind);
     return kinds.includes("Service") || kinds.includes("ServiceEntry") ? 1 : 0;
   };
   return telemetries.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function isSelective({ spec }: Config<Telemetry>): boolean {
+function isSelective({ spec }: Config<TelemetrySpec>): boolean {
   return Object.keys(spec.selector?.matchLabels ?? {}).length > 0;
 }
 
-function isGeneral(config: Config<Telemetry>): boolean {
+function isGeneral(config: Config<TelemetrySpec>): boolean {
   const { targetRef, targetRefs } = config.spec;
   return !isSelective(config) && targetRef === undefined && targetRefs.length === 0;
 }
@@ -128,7 +127,7 @@ export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, 
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-function rulesOf({ spec }: Config<Telemetry>, side: TrafficSide): readonly AccessLogging[] {
+function rulesOf({ spec }: Config<TelemetrySpec>, side: TrafficSide): readonly AccessLogging[] {
   return spec.accessLogging.filter(({ match }) => speaksOf(match?.mode, side));
 }
 
@@ -161,17 +160,18 @@ export const effectiveTracing = query<EffectiveTracing, TelemetryScope>("effecti
   const side = sideOf(scope);
   const stated = telemetriesOf(view, scope).flatMap(({ spec }) => spec.tracing);
   const rules = stated.filter(({ match }) => speaksOf(match?.mode, side));
-  const last = <Part extends keyof Tracing>(part: Part) =>
+  const last = <Part extends keyof TracingRule>(part: Part) =>
     rules.map((rule) => rule[part]).findLast((value) => value !== undefined);
   const [named] = rules.map(({ providers }) => providers).findLast(({ length }) => length > 0) ?? [];
-  const tags = rules.map(({ customTags }) => customTags).findLast((some) => Object.keys(some).length > 0);
+  const hasTags = ({ customTags }: TracingRule) => Object.keys(customTags).length > 0;
+  const tags = rules.findLast((rule) => rule.clearsTags === true || hasTags(rule));
   const provider = named?.name ?? view.mesh.defaultProviders?.tracing[0] ?? "";
   return {
     disabled: last("disableSpanReporting") ?? false,
     isStated: stated.length > 0,
     provider,
     sampling: last("randomSamplingPercentage"),
-    customTags: tags,
+    customTags: tags && hasTags(tags) ? tags.customTags : undefined,
     istioTags: last("enableIstioTags"),
     samplesByRequestId: last("useRequestIdForTraceSampling") ?? true,
     endsContext: last("disableContextPropagation") ?? false,

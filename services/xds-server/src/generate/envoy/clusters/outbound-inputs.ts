@@ -9,7 +9,7 @@ import type {
   ZoneAwareLoadBalancerSetting,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
-import type { SecretServer } from "../tls/agent-secret.ts";
+import type { FileServer, SecretServer } from "../tls/agent-secret.ts";
 import type { CompliancePolicy } from "../tls/compliance.ts";
 
 /** How connections of a cluster may be carried to endpoints: as they are, by HBONE where an endpoint takes it, or within a waypoint. */
@@ -97,4 +97,6 @@ export interface ClusterTraits {
   readonly tlsDefaults: TlsDefaults | undefined;
   /** At a socket beside the proxy. */
   readonly secretServer: SecretServer | undefined;
+  /** Of certificates and roots that rules name as files. */
+  readonly fileServer: FileServer;
 }

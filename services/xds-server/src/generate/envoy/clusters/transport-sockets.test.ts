@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { typeUrl } from "@flotilla/proto";
+import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
 
 const files = { TLS_CLIENT_CERT_CHAIN: "/c/c.pem", TLS_CLIENT_KEY: "/c/k.pem", TLS_CLIENT_ROOT_CERT: "/c/r.pem" };
@@ -30,6 +30,29 @@ test("the mesh's own mutual TLS of a rule is that of the files, for the host of 
       resourceOf(core, aSidecar("shop", metadata), typeUrl.cluster, "outbound|80||web.shop.svc.cluster.local"),
     ).includes('"autoSni":true');
   assert.deepEqual([isAutomatic(files), isAutomatic({})], [true, false]);
+});
+
+test("files come from the agent, or from the socket beside the proxy that it found for them", () => {
+  const rule = (tls: JsonObject) => aConfig("DestinationRule", "shop", "r", { host: "web", trafficPolicy: { tls } });
+  const name = "outbound|80||web.shop.svc.cluster.local";
+  const servers = (metadata: Record<string, string>, tls: JsonObject) => {
+    const cluster = resourceOf(
+      aMesh(aService("web", "shop"), rule(tls)),
+      aSidecar("shop", metadata),
+      typeUrl.cluster,
+      name,
+    );
+    return [...JSON.stringify(cluster).matchAll(/"clusterName":"(sds-[^"]*)"/g)].map(([, found]) => found);
+  };
+  const socket = { "file-credential": "true" };
+  for (const [metadata, tls, server] of [
+    [{}, mutual, "sds-grpc"],
+    [socket, mutual, "sds-files-grpc"],
+    [socket, { mode: "SIMPLE" }, "sds-files-grpc"],
+    [{ ...socket, ...files }, { mode: "ISTIO_MUTUAL" }, "sds-files-grpc"],
+    [socket, { mode: "ISTIO_MUTUAL" }, "sds-grpc"],
+  ] as const)
+    assert.deepEqual([...new Set(servers(metadata, tls))], [server], JSON.stringify([metadata, tls]));
 });
 
 test("connections that pass through take the mesh's default pool", () => {

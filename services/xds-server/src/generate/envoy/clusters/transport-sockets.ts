@@ -85,6 +85,7 @@ function transportChoice(inputs: TlsInputs, http2: boolean): Choice {
     defaults: inputs.traits.tlsDefaults,
     compliance: inputs.traits.compliance,
     secretServer: inputs.traits.secretServer,
+    fileServer: inputs.traits.fileServer,
   });
   return { kind: "rule", tls };
 }
@@ -172,6 +173,7 @@ function meshTls(
     compliance: traits.compliance,
     defaults: traits.tlsDefaults,
     files: files === "" ? undefined : { certificate, key, root },
+    fileServer: traits.fileServer,
   });
 }
 

@@ -1,5 +1,5 @@
 /** The plain data by which the endpoints of one cluster are chosen and ordered. */
-import type { Endpoint, IpMode, NamespaceMutualTls } from "@flotilla/model";
+import { type Endpoint, type IpMode, type NamespaceMutualTls, ownValue, parseLocality } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { FarCalls, GatewaysByNetwork, TunnelUse } from "./reached-endpoint.ts";
 
@@ -13,6 +13,8 @@ export interface EndpointInputs {
   readonly portNumber: number;
   /** JSON of the labels an endpoint must have. */
   readonly subset: string;
+  /** As of `workloadRevision`: that of the endpoints; "" for any. */
+  readonly ownWorkload: string;
   readonly sendsUnhealthy: boolean;
   readonly keepsSessions: boolean;
   /** Endpoints name their workloads, for telemetry of callers. */
@@ -60,6 +62,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   portName: "",
   portNumber: 0,
   subset: "{}",
+  ownWorkload: "",
   sendsUnhealthy: false,
   keepsSessions: false,
   namesWorkloads: true,
@@ -78,3 +81,20 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   gateways: new Map(),
   ...noLocality,
 };
+
+/**
+ * Pods of one ReplicaSet in one region: requests are divided evenly among these, not among the revisions of a Deployment.
+ * @param labelOf of the workload
+ */
+export function workloadRevision(
+  workloadName: string,
+  region: string,
+  labelOf: (name: string) => string | undefined,
+): string {
+  const hashes = ["pod-template-hash", "rollouts-pod-template-hash"].map((name) => labelOf(name) ?? "");
+  return JSON.stringify([workloadName, region, ...hashes]);
+}
+
+export function revisionOf({ workloadName, locality, labels }: Endpoint): string {
+  return workloadRevision(workloadName, parseLocality(locality).region, (name) => ownValue(labels, name));
+}

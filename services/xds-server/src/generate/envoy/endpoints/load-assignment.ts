@@ -17,7 +17,7 @@ import { internalAddress, pipeAddress, socketAddress } from "@flotilla/proto/add
 import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
 import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_components_pb";
 import { destinationMetadata } from "../hbone/internal-transport.ts";
-import type { EndpointInputs } from "./endpoint-inputs.ts";
+import { type EndpointInputs, revisionOf } from "./endpoint-inputs.ts";
 import { distribute, failover, failoverByLabels, type Group } from "./locality-priority.ts";
 import { type ReachedEndpoint, splitHorizon, type Tunnel, type TunnelUse, withTunnel } from "./reached-endpoint.ts";
 
@@ -84,7 +84,7 @@ function withTlsMode(endpoint: Endpoint, { takesMeshTls, peers }: EndpointInputs
 
 type ServedInputs = Pick<
   EndpointInputs,
-  "portName" | "portNumber" | "node" | "networkView" | "sendsUnhealthy" | "keepsSessions"
+  "portName" | "portNumber" | "ownWorkload" | "node" | "networkView" | "sendsUnhealthy" | "keepsSessions"
 >;
 
 function isServed(endpoint: Endpoint, inputs: ServedInputs, labels: Labels): boolean {
@@ -93,6 +93,7 @@ function isServed(endpoint: Endpoint, inputs: ServedInputs, labels: Labels): boo
   if (inputs.portName !== undefined && servicePortName !== inputs.portName) return false;
   if (!matchesLabels(labels, endpoint.labels)) return false;
   if (inputs.portNumber === 0 && isHostName(endpoint)) return false;
+  if (inputs.ownWorkload !== "" && revisionOf(endpoint) !== inputs.ownWorkload) return false;
   if (inputs.node !== "" && nodeName !== inputs.node) return false;
   if (!isInView(endpoint.network, inputs.networkView)) return false;
   if (health === "healthy" || health === "unknown" || sendUnhealthy === true) return true;

@@ -13,18 +13,12 @@ import { zeroDuration } from "../duration.ts";
 
 type TypedExtensionConfigInit = MessageInitShape<typeof TypedExtensionConfigSchema>;
 
-/** A file that the agent watches, under the agent's name for it (`file-cert:`, `file-root:`). */
-export function fileSecret(name: string): SdsSecretConfig {
-  const { sdsConfig } = agentSecret(name);
-  return create(SdsSecretConfigSchema, {
-    name,
-    ...(sdsConfig && {
-      sdsConfig: {
-        configSourceSpecifier: sdsConfig.configSourceSpecifier,
-        resourceApiVersion: sdsConfig.resourceApiVersion,
-      },
-    }),
-  });
+/** Clusters of a proxy's bootstrap: the agent's server, or that of a socket beside it which serves the workload's files. */
+export type FileServer = "sds-grpc" | "sds-files-grpc";
+
+/** A file that the server watches, under its name there (`file-cert:`, `file-root:`). */
+export function fileSecret(name: string, clusterName: FileServer): SdsSecretConfig {
+  return create(SdsSecretConfigSchema, { name, sdsConfig: askedByGrpc({ clusterName }) });
 }
 
 export function agentSecret(name: string): SdsSecretConfig {

@@ -3,7 +3,7 @@ import { create, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { SdsSecretConfig } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
-import { agentSecret, fileSecret } from "./agent-secret.ts";
+import { agentSecret, type FileServer, fileSecret } from "./agent-secret.ts";
 import type { TlsParameters } from "./compliance.ts";
 
 /** Files that the workload's certificates come from instead; empty for none. */
@@ -11,6 +11,8 @@ export interface ServerFiles {
   readonly certificate: string;
   readonly key: string;
   readonly root: string;
+  /** Serves these and all other files of the workload. */
+  readonly server: FileServer;
 }
 
 export interface InboundTlsInputs {
@@ -23,12 +25,13 @@ export interface InboundTlsInputs {
   readonly files: ServerFiles;
 }
 
-export function workloadCertificate({ certificate, key }: ServerFiles): SdsSecretConfig {
-  return certificate !== "" && key !== "" ? fileSecret(`file-cert:${certificate}~${key}`) : agentSecret("default");
+export function workloadCertificate({ certificate, key, server }: ServerFiles): SdsSecretConfig {
+  const isGiven = certificate !== "" && key !== "";
+  return isGiven ? fileSecret(`file-cert:${certificate}~${key}`, server) : agentSecret("default");
 }
 
-export function workloadRoot({ root }: ServerFiles): SdsSecretConfig {
-  return root === "" ? agentSecret("ROOTCA") : fileSecret(`file-root:${root}`);
+export function workloadRoot({ root, server }: ServerFiles): SdsSecretConfig {
+  return root === "" ? agentSecret("ROOTCA") : fileSecret(`file-root:${root}`, server);
 }
 
 export function inboundTls({ exchangesMetadata, trustDomains, parameters, files }: InboundTlsInputs): TransportSocket {

@@ -28,7 +28,7 @@ function inputsOf(settings: Settings, defaults?: Defaults, onDemand = false): Ow
     settings: create(ServerTLSSettingsSchema, { mode: Mode.SIMPLE, ...files, ...settings }),
     defaults: defaults && create(MeshConfig_TLSConfigSchema, defaults),
     compliance: "",
-    files: { certificate: "", key: "", root: "" },
+    files: { certificate: "", key: "", root: "", server: "sds-grpc" },
     onDemand,
     exchangesMetadata: true,
   };
@@ -142,6 +142,26 @@ describe("certificates of a server", () => {
       assert.equal(combined?.validationContextSdsSecretConfig?.name, root);
       assert.equal(requireClientCertificate, requiresClients);
     });
+});
+
+test("files come from the socket beside the proxy that serves them, and the agent's certificates from the agent", () => {
+  const socket = { certificate: "/own", key: "/own-key", root: "", server: "sds-files-grpc" } as const;
+  const serversOf = (settings: Settings, own: OwnTlsInputs["files"] = socket) => {
+    const { configType } = ownTls({ ...inputsOf(settings), files: own });
+    assert.ok(configType.case === "typedConfig");
+    const { commonTlsContext } = decode(DownstreamTlsContextSchema, configType.value.value);
+    const { tlsCertificateSdsSecretConfigs: certificates = [], validationContextType } = commonTlsContext ?? {};
+    const { value } = validationContextType ?? {};
+    const root = value !== undefined && "validationContextSdsSecretConfig" in value ? [value] : [];
+    return [...certificates, ...root.map((one) => one.validationContextSdsSecretConfig)].map((secret) => {
+      const source = secret?.sdsConfig?.configSourceSpecifier;
+      const [service] = source?.case === "apiConfigSource" ? source.value.grpcServices : [];
+      return service?.targetSpecifier.case === "envoyGrpc" ? service.targetSpecifier.value.clusterName : "ads";
+    });
+  };
+  assert.deepEqual(serversOf({ mode: Mode.MUTUAL }), ["sds-files-grpc", "sds-files-grpc"]);
+  assert.deepEqual(serversOf({ ...noFiles, mode: Mode.ISTIO_MUTUAL }), ["sds-files-grpc", "sds-grpc"]);
+  assert.deepEqual(serversOf({ ...noFiles, credentialName: "web" }), ["ads"]);
 });
 
 const suite = "ECDHE-RSA-AES128-GCM-SHA256";

@@ -113,7 +113,7 @@ function certificates({ settings, files, secretServer }: OwnTlsInputs): readonly
   if (credentialName === ownCertificate) return [workloadCertificate(files)];
   if (credentialName !== "") return [credentialSecret(credentialName, secretServer)];
   const named = tlsCertificates.length > 0 ? tlsCertificates : [{ serverCertificate, privateKey }];
-  return named.map((one) => fileSecret(`file-cert:${one.serverCertificate}~${one.privateKey}`));
+  return named.map((one) => fileSecret(`file-cert:${one.serverCertificate}~${one.privateKey}`, files.server));
 }
 
 function validation({ settings, files, secretServer }: OwnTlsInputs) {
@@ -142,7 +142,7 @@ function rootOf(settings: ServerTLSSettings, files: ServerFiles, server: SecretS
   if (mode === TlsMode.ISTIO_MUTUAL) return workloadRoot(files);
   if (caCertCredentialName !== "") return credentialSecret(rootName(caCertCredentialName), server);
   if (credential !== "") return credentialSecret(rootName(credential), server);
-  return fileSecret(`file-root:${caCertificates}`);
+  return fileSecret(`file-root:${caCertificates}`, files.server);
 }
 
 function rootName(credential: string): string {

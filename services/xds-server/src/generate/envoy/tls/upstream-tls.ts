@@ -19,7 +19,7 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { agentSecret, credentialSecret, fileSecret, type SecretServer } from "./agent-secret.ts";
+import { agentSecret, credentialSecret, type FileServer, fileSecret, type SecretServer } from "./agent-secret.ts";
 import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
@@ -38,6 +38,7 @@ export interface MutualTlsInputs {
   readonly subjectAltNames: readonly string[];
   readonly http2: boolean;
   readonly files?: ClientFiles | undefined;
+  readonly fileServer: FileServer;
   /** For certificates that are not the mesh's. */
   readonly defaults: TlsDefaults | undefined;
   /** Callers and servers exchange who they are before the first byte. */
@@ -56,6 +57,7 @@ export function mutualTls({
   subjectAltNames,
   http2,
   files,
+  fileServer,
   offersPeerExchange,
   compliance,
   defaults,
@@ -69,11 +71,13 @@ export function mutualTls({
         // "istio" shows the server's sidecar that the peer is one too; with foreign certificates the caller is not of the mesh.
         alpnProtocols: [...(own === undefined ? inMesh : []), ...(http2 ? ["h2"] : [])],
         tlsCertificateSdsSecretConfigs: [
-          own === undefined ? agentSecret("default") : fileSecret(`file-cert:${own.certificate}~${own.key}`),
+          own === undefined
+            ? agentSecret("default")
+            : fileSecret(`file-cert:${own.certificate}~${own.key}`, fileServer),
         ],
         ...validation(
           subjectAltNames,
-          files && files.root !== "" ? fileSecret(`file-root:${files.root}`) : agentSecret("ROOTCA"),
+          files && files.root !== "" ? fileSecret(`file-root:${files.root}`, fileServer) : agentSecret("ROOTCA"),
         ),
         ...parameters(compliance, own === undefined ? undefined : defaults),
       },
@@ -91,6 +95,7 @@ export interface DestinationRuleTlsInputs {
   readonly compliance: CompliancePolicy;
   /** Asked for credentials `sds://NAME`; as of servers of Gateways, but for that of MeshConfig. */
   readonly secretServer: SecretServer | undefined;
+  readonly fileServer: FileServer;
 }
 
 /** SIMPLE and MUTUAL as a rule states. */
@@ -102,19 +107,20 @@ export function destinationRuleTls({
   defaults,
   compliance,
   secretServer,
+  fileServer,
 }: DestinationRuleTlsInputs): TransportSocket {
   const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
   const root =
     credential !== ""
       ? credentialSecret(`${credential}-cacert`, secretServer)
-      : fileSecret(`file-root:${settings.caCertificates || "system"}`);
+      : fileSecret(`file-root:${settings.caCertificates || "system"}`, fileServer);
   const own =
     mode !== TlsMode.MUTUAL
       ? ownSecrets(clientCredential)
       : [
           credential !== ""
             ? credentialSecret(credential, secretServer)
-            : fileSecret(`file-cert:${clientCertificate}~${privateKey}`),
+            : fileSecret(`file-cert:${clientCertificate}~${privateKey}`, fileServer),
         ];
   return tlsSocket(
     create(UpstreamTlsContextSchema, {

@@ -65,7 +65,7 @@ const groupCases: readonly { readonly name: string; readonly spec: JsonObject; r
   },
   {
     name: "accounts without a namespace are of the policy's",
-    spec: { rules: [{ from: [{ source: { serviceAccounts: ["web", "other/x"] } }] }] },
+    spec: { rules: [{ from: [{ source: { serviceAccounts: ["web", "other/x/y"] } }] }] },
     groups: [
       {
         rules: [
@@ -74,7 +74,7 @@ const groupCases: readonly { readonly name: string; readonly spec: JsonObject; r
               {
                 serviceAccounts: [
                   { namespace: "shop", serviceAccount: "web" },
-                  { namespace: "other", serviceAccount: "x" },
+                  { namespace: "other", serviceAccount: "x/y" },
                 ],
               },
             ],

@@ -2,7 +2,7 @@
  * AuthorizationPolicies as ztunnel enforces them. It sees connections and no requests: of an ALLOW policy the rules that ask for more
  * are left out, of a DENY policy what they ask for, so that both are stricter than they were meant. Source: corpus ambient.
  */
-import { type Config, compareText, ownValue, parseCidr } from "@flotilla/model";
+import { type Config, compareText, ownValue, parseBoolean, parseCidr } from "@flotilla/model";
 import type { MessageInitShape } from "@flotilla/proto";
 import {
   Action,
@@ -44,7 +44,7 @@ export function translatePolicy(
   { key, annotations, spec }: Config<AuthorizationPolicy>,
   { rootNamespace, sendsDryRun }: PolicySettings,
 ): TranslatedPolicy {
-  const dryRun = trueTexts.has(ownValue(annotations, "istio.io/dry-run") ?? "");
+  const dryRun = parseBoolean(ownValue(annotations, "istio.io/dry-run") ?? "") === true;
   if (dryRun && !sendsDryRun) return { problem: dryRunProblem(key) };
   if (spec.targetRef !== undefined || spec.targetRefs.length > 0) return {};
   const { action } = spec;
@@ -68,9 +68,6 @@ export function translatePolicy(
   if (found.size === 0) return { authorization };
   return { authorization, problem: attributesProblem([...found], isDeny, groups) };
 }
-
-/** As Go reads a boolean. */
-const trueTexts: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 
 function dryRunProblem({ namespace, name }: Config["key"]): string {
   return `found policy "${namespace}/${name}" using dry-run annotation, but support for ambient dry-run authorizationPolicies isn't enabled`;
@@ -164,8 +161,9 @@ function ranges(values: readonly string[] = []) {
 
 function accounts(values: readonly string[] = [], namespace: string) {
   return values.map((value) => {
-    const [home = "", name] = value.split("/");
-    return name === undefined ? { namespace, serviceAccount: home } : { namespace: home, serviceAccount: name };
+    const slash = value.indexOf("/");
+    if (slash === -1) return { namespace, serviceAccount: value };
+    return { namespace: value.slice(0, slash), serviceAccount: value.slice(slash + 1) };
   });
 }
 

@@ -17,9 +17,9 @@ const waypoints = [
   aWaypoint("closed", { namespace: "other" }),
 ];
 
-function lookups(namespaceLabels: Labels) {
+function lookups(namespaceLabels: Labels, annotations: Labels = {}) {
   return {
-    home: { labels: namespaceLabels, annotations: {} },
+    home: { labels: namespaceLabels, annotations },
     waypoint: ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
       waypoints.find((one) => one.namespace === namespace && one.name === name),
   };
@@ -39,6 +39,8 @@ interface Case {
   readonly labels?: Labels;
   readonly home?: Labels;
   readonly weight?: string;
+  /** That of the namespace. */
+  readonly homeWeight?: string;
   readonly namespaceOnly?: boolean;
   readonly service: string;
   readonly workload: string;
@@ -98,6 +100,50 @@ const cases: readonly Case[] = [
     workload: "all",
   },
   {
+    name: "a second one without a share",
+    labels: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    service: "all + services 0",
+    workload: "all",
+  },
+  {
+    name: "a second one and its share are those of the namespace",
+    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    homeWeight: "20",
+    service: "all + services 20",
+    workload: "all",
+  },
+  {
+    name: "the share is the object's own, as integers are written",
+    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    weight: "+007",
+    homeWeight: "20",
+    service: "all + services 7",
+    workload: "all",
+  },
+  {
+    name: "a second one of the namespace beside a first one of the object",
+    labels: use("services"),
+    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    homeWeight: "20",
+    service: "services",
+    workload: "UnsupportedTrafficType",
+  },
+  {
+    name: "the object names no second one",
+    labels: { "istio.io/use-waypoint-canary": "" },
+    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    homeWeight: "20",
+    service: "all",
+    workload: "all",
+  },
+  {
+    name: "a service of an east-west gateway",
+    labels: { "gateway.istio.io/managed": "istio.io-eastwest-controller" },
+    home: use("all"),
+    service: "",
+    workload: "all",
+  },
+  {
     name: "a second one that is the first",
     labels: { ...use("all"), "istio.io/use-waypoint-canary": "all" },
     weight: "10",
@@ -106,9 +152,12 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const { name, labels = {}, home = {}, weight, namespaceOnly, service, workload } of cases)
+const share = (weight: string | undefined): Labels =>
+  weight === undefined ? {} : { "istio.io/use-waypoint-canary-weight": weight };
+
+for (const { name, labels = {}, home = {}, weight, homeWeight, namespaceOnly, service, workload } of cases)
   test(name, () => {
-    const annotations: Labels = weight === undefined ? {} : { "istio.io/use-waypoint-canary-weight": weight };
-    assert.equal(short(bindService({ labels, annotations }, "shop", lookups(home), namespaceOnly)), service);
+    const object = { labels, annotations: share(weight) };
+    assert.equal(short(bindService(object, "shop", lookups(home, share(homeWeight)), namespaceOnly)), service);
     assert.equal(short(bindWorkload({ labels }, "shop", lookups(home))), workload);
   });

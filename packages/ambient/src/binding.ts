@@ -11,7 +11,8 @@ const canaryLabel = "istio.io/use-waypoint-canary";
 const canaryNamespaceLabel = "istio.io/use-waypoint-canary-namespace";
 const canaryWeightAnnotation = "istio.io/use-waypoint-canary-weight";
 const managedLabel = "gateway.istio.io/managed";
-const managedWaypoint = "istio.io-mesh-controller";
+/** Controllers of waypoints and of east-west gateways. */
+const directControllers: ReadonlySet<string> = new Set(["istio.io-mesh-controller", "istio.io-eastwest-controller"]);
 export const gatewayNameLabel = "gateway.networking.k8s.io/gateway-name";
 
 export interface WaypointName {
@@ -33,7 +34,7 @@ export interface BindingProblem {
 
 export interface Binding {
   readonly waypoint?: Waypoint;
-  /** A second waypoint with a share of the load in percent, more than 0. */
+  /** A second waypoint with a share of the load in percent. */
   readonly canary?: { readonly waypoint: Waypoint; readonly weight: number };
   readonly problem?: BindingProblem;
 }
@@ -66,8 +67,8 @@ export function bindService(
   lookups: BindingLookups,
   namespaceOnly = false,
 ): Binding {
-  // A waypoint's own service is called directly.
-  if (ownValue(object.labels, managedLabel) === managedWaypoint) return {};
+  // The services of waypoints and east-west gateways are called directly.
+  if (directControllers.has(ownValue(object.labels, managedLabel) ?? "")) return {};
   const found = findWaypoint(object.labels, namespace, lookups);
   const { waypoint } = found;
   if (waypoint === undefined) return found.problem === undefined ? {} : { problem: found.problem };
@@ -101,32 +102,38 @@ function findWaypoint(labels: Labels, namespace: string, { waypoint: lookUp, hom
 }
 
 function withCanary(waypoint: Waypoint, object: Labelled, namespace: string, lookups: BindingLookups): Binding {
-  const name = wantedCanary(object.labels, lookups.home.labels, namespace);
+  const home = canaryHome(object.labels, lookups.home);
+  const name = wantedCanary(object.labels, home.labels, namespace);
   if (name === undefined) return { waypoint };
   if (textOf(name) === textOf(waypoint)) return { waypoint, problem: sameWaypoint(name) };
-  const weight = canaryWeight(object.annotations, lookups.home.annotations);
+  const weight = canaryWeight(object.annotations, home.annotations);
   if (weight === undefined) return { waypoint, problem: wrongWeight(name) };
   const canary = lookups.waypoint(name);
   if (canary === undefined) return { waypoint, problem: missing(name) };
   if (!mayAttach(canary, namespace, lookups.home.labels)) return { waypoint, problem: denied(canary) };
   if (canary.traffic !== "service" && canary.traffic !== "all")
     return { waypoint, problem: unsupported(canary, "service") };
-  return weight === 0 ? { waypoint } : { waypoint, canary: { waypoint: canary, weight } };
+  return { waypoint, canary: { waypoint: canary, weight } };
+}
+
+/** The namespace of an object that names a waypoint of its own decides on no second one for it. */
+function canaryHome(labels: Labels, home: Labelled): Labelled {
+  return ownValue(labels, waypointLabel) === undefined ? home : { labels: {}, annotations: {} };
 }
 
 /** The second waypoint that an object or its namespace names. */
 export function wantedCanary(labels: Labels, namespaceLabels: Labels, namespace: string): WaypointName | undefined {
-  const from = (ownValue(labels, canaryLabel) ?? "") === "" ? namespaceLabels : labels;
+  const from = ownValue(labels, canaryLabel) === undefined ? namespaceLabels : labels;
   const name = ownValue(from, canaryLabel) ?? "";
   if (name === "" || name === "none") return undefined;
-  return { namespace: ownValue(from, canaryNamespaceLabel) || namespace, name };
+  return { namespace: ownValue(from, canaryNamespaceLabel) ?? namespace, name };
 }
 
 /** In percent, 0 without an annotation; undefined when it is no whole number of 0 to 100. */
 export function canaryWeight(annotations: Labels, namespaceAnnotations: Labels): number | undefined {
   const text =
     ownValue(annotations, canaryWeightAnnotation) ?? ownValue(namespaceAnnotations, canaryWeightAnnotation) ?? "0";
-  return /^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined;
+  return /^\+?\d{1,9}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined;
 }
 
 function textOf({ namespace, name }: WaypointName): string {

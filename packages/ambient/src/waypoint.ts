@@ -9,6 +9,7 @@ import {
   type Labels,
   matchesSelector,
   ownValue,
+  parseBoolean,
 } from "@flotilla/model";
 
 /** Traffic of a mesh that the waypoint handles: to services, to workloads, to both, or none. */
@@ -51,7 +52,6 @@ export interface GatewayClassTraits {
 
 const trafficLabel = "istio.io/waypoint-for";
 const inboundAnnotation = "ambient.istio.io/waypoint-inbound-binding";
-const meshController = "istio.io/mesh-controller";
 const proxyListener = "istio.io/PROXY";
 
 /** Undefined for a Gateway without an address yet: its class's controller writes it once a pod of the waypoint is ready. */
@@ -87,35 +87,42 @@ function gatewayDestination(
   return own && { network, address: own.value };
 }
 
-function trafficOf(value: string | undefined): WaypointTraffic {
-  return value === "workload" || value === "all" || value === "none" ? value : "service";
+/** A value that is none of Istio's is for no traffic, as in istiod. */
+function trafficOf(value = "service"): WaypointTraffic {
+  return value === "service" || value === "workload" || value === "all" ? value : "none";
 }
 
-/** `PROTOCOL[/PORT]` in an annotation of the Gateway or its class. */
+/** `PROTOCOL[/PORT]` in an annotation of the Gateway or its class; a port that is no number counts as none. */
 export function inboundBinding(
   { annotations }: Pick<Config, "annotations">,
   gatewayClass: GatewayClassTraits | undefined,
 ): InboundBinding | undefined {
-  const text = annotations[inboundAnnotation] ?? gatewayClass?.annotations[inboundAnnotation];
-  if (text === undefined || gatewayClass?.controllerName === meshController) return undefined;
-  const [protocol, port = "0"] = text.split("/");
-  if ((protocol !== "NONE" && protocol !== "PROXY") || !/^\d{1,5}$/.test(port)) return undefined;
-  return { protocol, port: Number(port) };
+  const text = ownValue(annotations, inboundAnnotation) ?? ownValue(gatewayClass?.annotations, inboundAnnotation);
+  const [protocol, port = "0", ...more] = (text ?? "").split("/");
+  if ((protocol !== "NONE" && protocol !== "PROXY") || more.length > 0) return undefined;
+  return { protocol, port: /^\d{1,5}$/.test(port) ? Number(port) : 0 };
 }
 
-/** Of the listener that the waypoint is reached by: HBONE, or that of its inbound binding. */
+/** Of the listener that the waypoint is reached by: that of its inbound binding, else HBONE. */
 export function waypointAttachment(
   { listeners = [] }: KubernetesGatewaySpec,
   inbound: InboundBinding | undefined,
 ): WaypointAttachment {
-  const listener = listeners.find(({ protocol, port }) =>
-    inbound === undefined
-      ? protocol === "HBONE" && port === hbonePort
-      : protocol === proxyListener && (inbound.port === 0 || port === inbound.port),
-  );
+  const listener =
+    listeners.find((one) => inbound !== undefined && isOfBinding(one, inbound)) ??
+    listeners.find(({ protocol, port }) => protocol === "HBONE" && port === hbonePort);
   const { from = "Same", selector } = listener?.allowedRoutes?.namespaces ?? {};
   if (from === "All" || from === "None") return { from };
-  return from === "Selector" ? { from, selector: selector ?? {} } : { from: "Same" };
+  return from === "Selector" ? { from, ...(selector === undefined ? {} : { selector }) } : { from: "Same" };
+}
+
+/** A port decides alone, of whatever protocol the listener is. */
+function isOfBinding(
+  listener: { readonly protocol?: string; readonly port?: number },
+  inbound: InboundBinding,
+): boolean {
+  if (inbound.port !== 0) return listener.port === inbound.port;
+  return inbound.protocol === "PROXY" && listener.protocol === proxyListener;
 }
 
 /** True where objects of a namespace may attach to the waypoint. */
@@ -128,7 +135,10 @@ export function mayAttach({ namespace: home, attachment }: Waypoint, namespace: 
     case "Same":
       return home === namespace;
     case "Selector":
-      return matchesSelector(attachment.selector ?? {}, { "kubernetes.io/metadata.name": namespace, ...labels });
+      return (
+        attachment.selector !== undefined &&
+        matchesSelector(attachment.selector, { "kubernetes.io/metadata.name": namespace, ...labels })
+      );
   }
 }
 
@@ -136,5 +146,5 @@ export function mayAttach({ namespace: home, attachment }: Waypoint, namespace: 
 export function ingressUsesWaypoint(labels: Labels, namespaceLabels: Labels): boolean | undefined {
   const label = "istio.io/ingress-use-waypoint";
   const value = ownValue(labels, label) ?? ownValue(namespaceLabels, label);
-  return value === undefined ? undefined : value.toLowerCase() === "true";
+  return value === undefined ? undefined : parseBoolean(value) === true;
 }

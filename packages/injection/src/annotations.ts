@@ -1,7 +1,7 @@
 /** The annotations and labels that steer injection, and the values that they take. */
 
 import { isIP } from "node:net";
-import { ownValue } from "@flotilla/model";
+import { ownValue, parseBoolean } from "@flotilla/model";
 import type { Problem } from "@flotilla/validation";
 import type { Texts } from "./pod.ts";
 
@@ -150,12 +150,6 @@ function jsonVolumes(value: string): string | undefined {
     return "is no JSON";
   }
   return "is neither object nor array in JSON";
-}
-
-/** As Go reads truth values; undefined for other texts. */
-export function parseBoolean(value: string): boolean | undefined {
-  if (["1", "t", "T", "TRUE", "true", "True"].includes(value)) return true;
-  return ["0", "f", "F", "FALSE", "false", "False"].includes(value) ? false : undefined;
 }
 
 function boolean(value: string): string | undefined {

@@ -113,6 +113,7 @@ export {
   remoteGatewayHost,
 } from "./mesh/network-gateway.ts";
 export { addressNumber, addressText, isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
+export { parseBoolean } from "./names/boolean-text.ts";
 export { knownCipherSuites } from "./names/cipher-suites.ts";
 export {
   type ClusterName,
@@ -174,6 +175,7 @@ export {
   registrationReportBucket,
   registrationReportTtlMs,
 } from "./proxy/registered-workload.ts";
+export { takesAllocatedAddress } from "./service/allocated-address.ts";
 export { isHttp, isHttp2, isTcp, isTls, isUnsupported, type Protocol, parseProtocol } from "./service/protocol.ts";
 export {
   type KubernetesServiceTraits,

@@ -3,8 +3,8 @@
  * application from within the pod. The agent's requests stand in an environment variable of the proxy.
  */
 
-import { ownValue } from "@flotilla/model";
-import { names, parseBoolean } from "../annotations.ts";
+import { ownValue, parseBoolean } from "@flotilla/model";
+import { names } from "../annotations.ts";
 import { InjectionError } from "../errors.ts";
 import { type Container, changeContainer, findProxy, type Json, type Pod, proxyName } from "../pod.ts";
 

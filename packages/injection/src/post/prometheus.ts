@@ -1,5 +1,6 @@
 /** Prometheus is sent to the proxy's agent, which merges the application's metrics with the proxy's. */
-import { names, parseBoolean } from "../annotations.ts";
+import { parseBoolean } from "@flotilla/model";
+import { names } from "../annotations.ts";
 import { InjectionError } from "../errors.ts";
 import { annotate, changeContainer, findProxy, type Json, type Pod, proxyName, type Texts } from "../pod.ts";
 

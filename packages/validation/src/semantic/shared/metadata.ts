@@ -1,4 +1,5 @@
 /** Parts of an object's metadata that checks read, and annotations that are not for users. */
+import { parseBoolean } from "@flotilla/model";
 import type { Problem } from "../../problem.ts";
 import { entries, type Field, fieldAt, refuseIf, textOf } from "./field.ts";
 
@@ -26,7 +27,6 @@ const reserved = ["internal.istio.io/parents", "internal.istio.io/parent-namespa
 /** Marks the invalid object that a validating webhook is probed with. */
 const rejectAlways = "internal.istio.io/webhook-always-reject";
 const dryRun = "istio.io/dry-run";
-const truths = new Set(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"]);
 
 /** For objects of all kinds. `isAuthorization`: only rules of access can be tried without effect. */
 export function metadataProblems(object: Field, isAuthorization: boolean): readonly Problem[] {
@@ -42,7 +42,7 @@ export function metadataProblems(object: Field, isAuthorization: boolean): reado
       : [
           ...refuseIf(!isAuthorization, at(dryRun), "is for AuthorizationPolicies only"),
           ...refuseIf(
-            isAuthorization && !truths.has(dry),
+            isAuthorization && parseBoolean(dry) === undefined,
             at(dryRun),
             `${JSON.stringify(dry)} is neither true nor false`,
           ),

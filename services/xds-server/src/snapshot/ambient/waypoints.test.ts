@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type KubeObject, type Labels, parseNode } from "@flotilla/model";
+import { type JsonObject, type KubeObject, type Labels, parseNode } from "@flotilla/model";
 import { aKubeMesh, anEntry, anObject } from "../../testing/kube-mesh.ts";
 import { serviceText } from "../row-index.ts";
 import { query } from "../view.ts";
@@ -133,5 +133,17 @@ test("a ServiceEntry names by an annotation the share of calls that go through a
     const core = aKubeMesh([...gateways, entry(annotations)], { env: { PILOT_ENABLE_AMBIENT: "true" } });
     return core.read(bound, core.subjectOf(proxy)).canary?.weight;
   };
-  assert.deepEqual([weightOf({ "istio.io/use-waypoint-canary-weight": "30" }), weightOf({})], [30, undefined]);
+  assert.deepEqual([weightOf({ "istio.io/use-waypoint-canary-weight": "30" }), weightOf({})], [30, 0]);
+});
+
+test("an endpoint that has the name of its ServiceEntry's host is bound by its namespace, a host without endpoints is not", () => {
+  const home = aNamespace("shop", uses);
+  const boundOf = (spec: JsonObject) => {
+    const core = aKubeMesh([home, aGateway(all), anEntry("ledger", { spec })], {
+      env: { PILOT_ENABLE_AMBIENT: "true" },
+    });
+    return core.read(users, core.subjectOf(proxy)).workloads.length;
+  };
+  const spec = { hosts: ["ledger.shop.example"], resolution: "DNS", ports: [{ number: 80, name: "http" }] };
+  assert.deepEqual([boundOf(spec), boundOf({ ...spec, endpoints: [{ address: "ledger.shop.example" }] })], [0, 1]);
 });

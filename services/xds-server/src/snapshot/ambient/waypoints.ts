@@ -22,6 +22,7 @@ import {
   textCodec,
   type Workload,
 } from "@flotilla/model";
+import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
 import {
   clusterOfShard,
   type ServiceName,
@@ -138,7 +139,7 @@ export const workloadBinding = query<Binding, string>(
     const workload = view.workload(uid);
     if (workload === undefined || ownWaypoint(view, uid) !== undefined) return {};
     const { namespace, kind } = workload;
-    if (kind === "EndpointSlice" || isHostItself(workload)) return {};
+    if (kind === "EndpointSlice" || isHostItself(view, workload)) return {};
     return bindWorkload({ labels: bindingLabels(workload) }, namespace, lookupsOf(view, workload));
   },
   sameJson,
@@ -149,15 +150,15 @@ function lookupsOf(view: View, { isRemote, clusterId, namespace, namespaceLabels
 }
 
 /** Of a ServiceEntry without endpoints: as with istiod, calls go to the waypoint of the service alone. */
-function isHostItself({ kind, hostname, memberOf = [] }: Workload): boolean {
-  const [only, ...others] = memberOf;
-  return kind === "ServiceEntry" && hostname !== undefined && others.length === 0 && only?.hostname === hostname;
+function isHostItself(view: View, { kind, namespace, name, hostname }: Workload): boolean {
+  if (kind !== "ServiceEntry" || hostname === undefined) return false;
+  return view.config<ServiceEntry>("ServiceEntry", namespace, name)?.spec.endpoints.length === 0;
 }
 
 /** The waypoint that a workload is a pod of. */
 export function ownWaypoint(view: View, uid: string): Waypoint | undefined {
   const workload = view.workload(uid);
-  const name = ownValue(workload?.labels, gatewayNameLabel);
+  const name = workload && ownValue(bindingLabels(workload), gatewayNameLabel);
   if (workload === undefined || name === undefined) return undefined;
   return lookupsOf(view, workload).waypoint({ namespace: workload.namespace, name });
 }

@@ -20,8 +20,12 @@ import {
   virtualServiceDestinations,
 } from "./virtual-services.ts";
 
-/** Of the waypoint or the east-west gateway that the proxy is a pod of, oldest first. */
-export const waypointServices = query<readonly Service[]>("waypoint-services", (view) => {
+/** Of the waypoint or the east-west gateway that the proxy is a pod of, oldest first: hosts that are resolved as requests come only outside of the mesh. */
+export const waypointServices = query<readonly Service[]>("waypoint-services", (view) =>
+  boundServices(view).filter(({ resolution, meshExternal }) => resolution !== "dynamic-dns" || meshExternal),
+);
+
+function boundServices(view: View): readonly Service[] {
   if (isEastWestGateway(view)) return view.read(eastWestServices);
   const name = view.proxy.label(gatewayNameLabel);
   if (name === undefined || !view.feature("ambient")) return [];
@@ -34,7 +38,7 @@ export const waypointServices = query<readonly Service[]>("waypoint-services", (
         compareText(nameOf(a), nameOf(b)) ||
         compareText(a.namespace, b.namespace),
     );
-});
+}
 
 /** A ServiceEntry has a name for all of its hosts; each is a service of its own. */
 function nameOf({ registry, name, hostname }: Service): string {

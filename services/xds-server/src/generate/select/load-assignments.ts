@@ -1,5 +1,4 @@
 /** EDS: the endpoints of the clusters that a proxy subscribes to, and their selection and order. */
-import { ingressUsesWaypoint } from "@flotilla/ambient";
 import { isPoolService } from "@flotilla/gateway-api";
 import { type Labels, matchesLabels, ownClusterName, type Service } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
@@ -12,28 +11,19 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { namespaceTraits } from "../../snapshot/ambient/namespaces.ts";
-import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
-import { type EndpointShards, serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { calledEndpoints } from "../../snapshot/scope/called-endpoints.ts";
-import {
-  dependsOnCluster,
-  discoverableEndpoints,
-  endpointsInCluster,
-  isCalledInCluster,
-} from "../../snapshot/scope/discoverable-endpoints.ts";
+import { type EndpointScope, endpointScope, endpointsIn } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { isEastWestGateway } from "../../snapshot/scope/east-west.ts";
 import { farCallsOf, sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { gatewaysBeforeNames, networkGateways } from "../../snapshot/scope/network-gateways.ts";
-import { serviceIn } from "../../snapshot/scope/services.ts";
-import { vipsOf } from "../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator, type Generator, sharedSelection } from "../encode/generator.ts";
 import { type EndpointInputs, noLocality, unknownCluster } from "../envoy/endpoints/endpoint-inputs.ts";
 import { assignmentEndpoints } from "../envoy/endpoints/load-assignment.ts";
-import { addressText, type FarCalls } from "../envoy/endpoints/reached-endpoint.ts";
+import type { FarCalls } from "../envoy/endpoints/reached-endpoint.ts";
 import { type ClusterTarget, isByDns } from "./cluster-target.ts";
+import { type IngressWaypoint, ingressWaypoint, waypointEndpoints } from "./ingress-waypoint.ts";
 import { localityChoice } from "./locality-setting.ts";
 import { ownTarget, ownWorkload } from "./own-cluster.ts";
 import { keepsSessions } from "./persistent-session.ts";
@@ -64,24 +54,17 @@ function discovered(target: ClusterTarget | undefined): ClusterTarget | undefine
 
 /** @param portNumber of the service, for endpoints that are part of the cluster */
 export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
-  const { source, scope, ...rules } = view.read(endpointRules, target);
-  return {
-    ...rules,
-    shards: endpointsOf(view, source, scope),
-    portNumber: rules.behindWaypoint === "" ? portNumber : 0,
-  };
-}
-
-function endpointsOf(view: View, source: Service, scope: EndpointRules["scope"]): EndpointShards {
-  if (scope === "cluster") return view.read(endpointsInCluster, serviceText.write(source));
-  return scope === "discoverable" ? discoverableEndpoints(view, source) : calledEndpoints(view, source);
+  const { source, scope, waypoint, ...rules } = view.read(endpointRules, target);
+  if (waypoint !== undefined) return { ...rules, shards: waypointEndpoints(view, waypoint), portNumber: 0 };
+  const shards = scope === "all" ? calledEndpoints(view, source) : endpointsIn(view, source, scope);
+  return { ...rules, shards, portNumber };
 }
 
 interface EndpointRules extends Omit<EndpointInputs, "shards" | "portNumber"> {
-  /** Whose endpoints are called. */
   readonly source: Service;
-  /** Of all clusters, as far as they let callers of others see them, or of the caller's own. */
-  readonly scope: "all" | "discoverable" | "cluster";
+  readonly scope: EndpointScope;
+  /** Whose endpoints are called instead of the service's. */
+  readonly waypoint: IngressWaypoint | undefined;
 }
 
 /** Independent of the endpoints: a change of endpoints costs their selection alone. */
@@ -91,14 +74,11 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
   const gateways = view.read(isByDns(service) ? gatewaysBeforeNames : networkGateways);
   const farCalls = farCallsTo(view, service);
   const isFlat = gateways.size === 0 && farCalls === "direct-or-gateway";
-  const ingress = ingressWaypoint(view, target);
-  const source = ingress?.service ?? service;
+  const waypoint = ingressWaypoint(view, target);
   return {
-    clusterName,
-    source,
-    scope: scopeOf(view, source),
-    portName: ingress?.portName ?? (isPoolService(service.labels) ? undefined : port.name),
-    subset: ingress === undefined ? JSON.stringify(subsetLabels(rule, subset)) : "{}",
+    ...{ clusterName, waypoint, source: service, scope: endpointScope(view, service) },
+    portName: waypoint !== undefined || isPoolService(service.labels) ? undefined : port.name,
+    subset: waypoint === undefined ? JSON.stringify(subsetLabels(rule, subset)) : "{}",
     sendsUnhealthy: sendsUnhealthy(view, service, policy),
     keepsSessions: keepsSessions(view, service.labels),
     namesWorkloads: view.feature("endpointTelemetryLabel") && view.feature("telemetryLabel"),
@@ -107,7 +87,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     needsMeshTls: target.passesTls,
     isDualStack: view.feature("dualStack"),
     tunnels: tunnelUse(view, target),
-    behindWaypoint: ingress?.destination ?? "",
+    behindWaypoint: waypoint?.destination ?? "",
     farCalls,
     ownWorkload: target.isOwnWorkload ? ownWorkload(view) : "",
     network: isFlat ? "" : view.proxy.network,
@@ -119,11 +99,6 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     ...(target.isOwnWorkload ? noLocality : localityInputs(view, service, policy)),
   };
 });
-
-function scopeOf(view: View, source: Service): EndpointRules["scope"] {
-  if (view.read(isCalledInCluster, serviceText.write(source))) return "cluster";
-  return dependsOnCluster(view, source) ? "discoverable" : "all";
-}
 
 /** A sidecar calls names of other networks directly, as in istiod. */
 function farCallsTo(view: View, service: Service): FarCalls {
@@ -216,31 +191,4 @@ function ownLabel({ proxy }: View, name: string): string {
     default:
       return proxy.label(name) ?? "";
   }
-}
-
-interface IngressWaypoint {
-  /** Its own, whose endpoints are called. */
-  readonly service: Service;
-  readonly portName: string;
-  /** The destination of the tunnels. */
-  readonly destination: string;
-}
-
-/**
- * The waypoint through which gateways call a service that asks for it: `istio.io/ingress-use-waypoint` on it or its namespace.
- * Only of routers: calls of sidecars have gone through policies of their own, and ztunnels find the waypoint themselves.
- */
-function ingressWaypoint(view: View, { service, port }: ClusterTarget): IngressWaypoint | undefined {
-  if (view.proxy.type !== "router" || !view.feature("ingressWaypoints") || !sendsHbone(view)) return undefined;
-  const { labels: home } = view.read(namespaceTraits, service.namespace);
-  if (ingressUsesWaypoint(service.labels, home) !== true) return undefined;
-  // As in istiod: a cluster of names takes no endpoints of another service.
-  if (isByDns(service)) return undefined;
-  const { waypoint } = view.read(serviceBinding, serviceText.write(service));
-  if (waypoint === undefined || !("hostname" in waypoint.destination)) return undefined;
-  const own = serviceIn(view, waypoint.destination.namespace, waypoint.destination.hostname);
-  const listening = own?.ports.find(({ number }) => number === waypoint.port);
-  const [vip] = vipsOf(view, service);
-  if (own === undefined || listening === undefined || vip === undefined) return undefined;
-  return { service: own, portName: listening.name, destination: addressText(vip, port.number) };
 }

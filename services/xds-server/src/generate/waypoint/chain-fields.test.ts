@@ -42,6 +42,19 @@ const clusters: readonly (readonly [name: string, given: WaypointGiven, is: stri
     "[inbound-vip|7000|tcp|any.shop.svc.cluster.local, inbound-vip|7000|http|any.shop.svc.cluster.local, inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
   ],
   [
+    "none for hosts within the mesh that are resolved as requests come",
+    {
+      objects: [
+        entry("wild", {
+          ...anyHost,
+          location: "MESH_INTERNAL",
+          ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+        }),
+      ],
+    },
+    "[inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
+  ],
+  [
     "none for datagrams",
     { objects: [aKubeService("dns", "10.96.0.9", [{ name: "dns", port: 53, protocol: "UDP" }])] },
     "[inbound-vip|7070|http|cart.shop.svc.cluster.local, inbound-vip|80|http|web.shop.svc.cluster.local, inbound-vip|9000|tcp|web.shop.svc.cluster.local]",
@@ -151,7 +164,23 @@ const patchedRoutes = anObject("EnvoyFilter", "istio-system/routes", {
   ],
 });
 
+const namesCallers = { metadata: { ANNOTATIONS: { "ambient.istio.io/xfcc-include-client-identity": "True" } } };
+
 const chainFields: readonly (readonly [name: string, given: WaypointGiven, chain: string, at: string, is: string])[] = [
+  [
+    "callers are named in a header where the Gateway asks for it",
+    namesCallers,
+    webHttp,
+    `${manager}.httpFilters.0.typedConfig.mutations.requestMutations.0.append.header.value`,
+    "By=%FILTER_STATE(io.istio.local_principal:PLAIN)%;URI=%FILTER_STATE(io.istio.peer_principal:PLAIN)%",
+  ],
+  [
+    "that header is passed on without a certificate of the connection",
+    namesCallers,
+    webHttp,
+    `${manager}.forwardClientCertDetails`,
+    "ALWAYS_FORWARD_ONLY",
+  ],
   [
     "a patch leaves routes of VirtualServices",
     { objects: [virtualService({ http: [{ route: [to("cart")] }] }), patchedRoutes] },

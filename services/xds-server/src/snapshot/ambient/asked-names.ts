@@ -2,32 +2,17 @@
  * The meanings of names that clients ask for on demand: a workload by its uid, a service by `namespace/hostname`, either of them by
  * `network/address`. Clients that ask for a service are sent its workloads too, since calls go on to them.
  */
-import { addressNames } from "@flotilla/ambient";
 import { compareText, isIpAddress, type TextOf, textCodec } from "@flotilla/model";
 import { type ServiceText, type SliceText, serviceText, sliceKeys } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { sameJson } from "./namespaces.ts";
-import { ambientService } from "./services.ts";
+import { servicesByAddress } from "./service-addresses.ts";
 import { standIns } from "./split-horizon.ts";
 import { ambientWorkload } from "./workloads.ts";
 
-type NamesByKey<Name extends string = string> = ReadonlyMap<string, readonly Name[]>;
+type NamesByKey = ReadonlyMap<string, readonly string[]>;
 
 const sameNames = (a: NamesByKey | undefined, b: NamesByKey) => a !== undefined && sameJson([...a], [...b]);
-
-/** By `network/address`. */
-const servicesByAddress = query<NamesByKey<ServiceText>>(
-  "services-by-address",
-  (view) => {
-    const pairs = view.serviceNames.flatMap((name) => {
-      const text = serviceText.write(name);
-      const facts = view.read(ambientService, text);
-      return facts === undefined ? [] : addressNames(facts).map((address) => [address, text] as const);
-    });
-    return grouped(pairs);
-  },
-  sameNames,
-);
 
 /** Uids of a slice's workloads by service: a workload that comes or goes recomputes its slice only. */
 const membersIn = query<NamesByKey, SliceText>(
@@ -51,7 +36,7 @@ const membersOf = query<readonly string[], ServiceText>(
   sameJson,
 );
 
-function grouped<Name extends string>(pairs: readonly (readonly [string, Name])[]): NamesByKey<Name> {
+function grouped(pairs: readonly (readonly [string, string])[]): NamesByKey {
   const groups = Map.groupBy(pairs, ([key]) => key);
   return new Map([...groups].map(([key, found]) => [key, found.map(([, name]) => name)]));
 }

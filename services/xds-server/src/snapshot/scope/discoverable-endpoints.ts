@@ -32,8 +32,23 @@ const isLocalHost = query<boolean, string>("is-cluster-local", (view, hostname) 
   isClusterLocal(view.read(localRules), hostname),
 );
 
+/** Endpoints of all clusters, as far as they let callers of others see them, or of the caller's own. */
+export type EndpointScope = "all" | "discoverable" | "cluster";
+
+/** Endpoints of the service do not change it. */
+export function endpointScope(view: View, service: Service): EndpointScope {
+  if (view.read(isCalledInCluster, serviceText.write(service))) return "cluster";
+  return dependsOnCluster(view, service) ? "discoverable" : "all";
+}
+
+/** By shard. */
+export function endpointsIn(view: View, service: Service, scope: EndpointScope): EndpointShards {
+  if (scope === "cluster") return view.read(endpointsInCluster, serviceText.write(service));
+  return scope === "discoverable" ? discoverableEndpoints(view, service) : calledEndpoints(view, service);
+}
+
 /** True where different endpoints may be visible to callers of different clusters; endpoints do not change that. */
-export function dependsOnCluster(view: View, { hostname }: Pick<Service, "hostname">): boolean {
+function dependsOnCluster(view: View, { hostname }: Pick<Service, "hostname">): boolean {
   return view.feature("mcsServiceDiscovery") || view.read(isLocalHost, hostname);
 }
 
@@ -41,13 +56,13 @@ export function dependsOnCluster(view: View, { hostname }: Pick<Service, "hostna
  * In an ambient mesh of several networks a service that is not global is called in its own cluster alone: nothing of it is visible to other
  * networks. Its name stays the same for callers of all clusters. Source: istiod asked, scenario ambient/joined-waypoints.
  */
-export const isCalledInCluster = query<boolean, ServiceText>("is-called-in-cluster", (view, text) => {
+const isCalledInCluster = query<boolean, ServiceText>("is-called-in-cluster", (view, text) => {
   if (!view.feature("ambient") || !view.feature("ambientMultiNetwork")) return false;
   return view.read(ambientService, text) !== undefined && !isGlobal(view, serviceText.read(text));
 });
 
 /** By shard, of those that callers of the proxy's cluster call where `isCalledInCluster` holds for the service. */
-export const endpointsInCluster = query<EndpointShards, ServiceText>(
+const endpointsInCluster = query<EndpointShards, ServiceText>(
   "endpoints-in-cluster",
   (view, text) => {
     const isSeen = ({ clusterId }: Endpoint) => clusterId === view.proxy.clusterId;

@@ -4,6 +4,7 @@ import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener
 import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import {
   HttpConnectionManager_CodecType as CodecType,
+  HttpConnectionManager_ForwardClientCertDetails as ForwardClientCert,
   type HttpConnectionManager,
   HttpConnectionManagerSchema,
   type HttpFilter,
@@ -12,6 +13,7 @@ import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/requ
 import type { ForwardClientCertDetails } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { zeroDuration } from "../duration.ts";
 import { cidrRange } from "../filters/authz/values.ts";
+import { clientIdentity } from "../filters/client-identity.ts";
 import { endpointPicker } from "../filters/endpoint-picker.ts";
 import { httpPolicyFilters, type PolicyFilters } from "../filters/extension-filters.ts";
 import { httpFilters } from "../filters/http-filters.ts";
@@ -41,6 +43,8 @@ export interface ConnectionManagerInputs {
   readonly edge?: EdgeTraits;
   /** Callers are at the other end of a tunnel, whose end keeps who they are. */
   readonly isWaypoint?: boolean;
+  /** A waypoint names them to those behind it. */
+  readonly namesCallers?: boolean;
   readonly http3?: boolean;
   /** Routes may name an endpoint picker. */
   readonly picksEndpoints?: boolean;
@@ -76,7 +80,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     routeSpecifier: routeSpecifier(routes),
     httpFilters: httpFilters({
       direction,
-      first: isScoped(routes) ? [lowerCaseHost] : [],
+      first: [...(isScoped(routes) ? [lowerCaseHost] : []), ...(inputs.namesCallers === true ? [clientIdentity] : [])],
       suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
       staysInMesh: staysInMesh(traits.headers),
       peerMetadata: traits.httpMetadata,
@@ -102,6 +106,8 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     ...(inputs.http3 && { codecType: CodecType.HTTP3, http3ProtocolOptions: {} }),
     ...http1(inputs),
     ...headerFields(traits.headers, headerSide(inputs), edge?.forwardClientCert),
+    // The header is written here, and no certificate is known.
+    ...(inputs.namesCallers === true && { forwardClientCertDetails: ForwardClientCert.ALWAYS_FORWARD_ONLY }),
   });
 }
 

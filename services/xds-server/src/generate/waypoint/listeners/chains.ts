@@ -125,6 +125,7 @@ function requestFilter({ traits, authorization, dnsCache }: ChainPlace, chain: R
     traits: { ...traits.listener, extensions: traits.extensions.filter((one) => !late.includes(one)) },
     direction: "inbound",
     isWaypoint: true,
+    namesCallers: traits.namesCallers,
     statPrefix: `inbound_0.0.0.0_${port}`,
     policies: authorization.http,
     late: lateFilters(late, dnsCache, traits),

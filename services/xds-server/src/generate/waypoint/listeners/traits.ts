@@ -1,8 +1,8 @@
 /** The fields that the chains of a service behind a waypoint have in common: telemetry and extensions as its own policies have them. */
-
+import { isObject, ownValue } from "@flotilla/model";
 import type { PolicySubject } from "../../../snapshot/scope/policy-targets.ts";
 import { telemetryScope } from "../../../snapshot/scope/telemetry.ts";
-import { query } from "../../../snapshot/view.ts";
+import { query, type View } from "../../../snapshot/view.ts";
 import type { ExtensionFilter } from "../../envoy/filters/extension-filters.ts";
 import { istioExtensions } from "../../envoy/istio-extensions.ts";
 import type { ListenerTraits, StatsFilters } from "../../envoy/listeners/listener-traits.ts";
@@ -20,6 +20,17 @@ export interface WaypointTraits {
   /** The proxy has Istio's filter that finds the workload which a request goes to. */
   readonly findsPeers: boolean;
   readonly carriesBaggage: boolean;
+  /** The services behind it are sent the name of the caller in a header. */
+  readonly namesCallers: boolean;
+}
+
+/** Of the Gateway, from which pods have it. */
+const identityAnnotation = "ambient.istio.io/xfcc-include-client-identity";
+
+function asksForCallers(view: View): boolean {
+  const annotations = view.proxy.metadata("ANNOTATIONS");
+  const value = isObject(annotations) ? ownValue(annotations, identityAnnotation) : undefined;
+  return typeof value === "string" && value.toLowerCase() === "true";
 }
 
 const noStats: StatsFilters = { http: [], network: [] };
@@ -45,5 +56,6 @@ export const waypointTraits = query<WaypointTraits, PolicySubject>("waypoint-tra
     stats: view.read(statsFilters, scope),
     findsPeers: view.proxy.supports(istioExtensions.httpPeerMetadata),
     carriesBaggage: carriesBaggage(view),
+    namesCallers: asksForCallers(view),
   };
 });

@@ -8,7 +8,9 @@ import {
   ownValue,
   parseCidr,
   type Service,
+  takesAllocatedAddress,
 } from "@flotilla/model";
+import { ServiceEntry_Resolution as Resolution } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
 import type { Binding } from "./binding.ts";
 import type { GatewayFacts, LoadBalancingFacts, NetworkRange, ServiceFacts, ServicePortFacts } from "./facts.ts";
 import type { Waypoint } from "./waypoint.ts";
@@ -22,6 +24,7 @@ export interface EntryTraits {
 }
 
 interface EntrySpec {
+  readonly resolution?: Resolution;
   readonly ports?: readonly { readonly number: number; readonly targetPort?: number }[];
 }
 
@@ -35,9 +38,11 @@ export function entryTraits({ labels, spec, status }: Config<EntrySpec>, hostnam
     targetPort > 0 ? [[number, targetPort] as const] : [],
   );
   const { addresses = [] } = (status ?? {}) as EntryStatus;
-  const isOptedOut = labels["networking.istio.io/enable-autoallocate-ip"] === "false";
   const given = addresses.filter(({ host = "", value = "" }) => host === hostname && isIpAddress(value));
-  return { targetPorts: new Map(targets), statusAddresses: isOptedOut ? [] : given.map(({ value = "" }) => value) };
+  const isDynamic = spec.resolution === Resolution.DYNAMIC_DNS;
+  const isTaken = takesAllocatedAddress(labels, hostname, isDynamic);
+  const statusAddresses = isTaken ? given.map(({ value = "" }) => value) : [];
+  return { targetPorts: new Map(targets), statusAddresses };
 }
 
 export interface ServiceContext {

@@ -44,7 +44,12 @@ export interface KubeSliceEndpoint {
   readonly addresses?: readonly string[];
   readonly conditions?: KubeEndpointConditions;
   readonly nodeName?: string;
-  readonly targetRef?: { readonly kind?: string; readonly name?: string; readonly namespace?: string };
+  readonly targetRef?: {
+    readonly kind?: string;
+    readonly name?: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+  };
 }
 
 /** An EndpointSlice, as far as it is read. */
@@ -56,6 +61,8 @@ export interface KubeEndpointSlice extends KubeObject {
 
 /** A container of a pod, as far as it is read. */
 interface KubeContainer {
+  /** `Always` of an init container that runs beside the others. */
+  readonly restartPolicy?: string;
   readonly ports?:
     | readonly { readonly name?: string; readonly containerPort: number; readonly protocol?: string }[]
     | null;

@@ -15,13 +15,13 @@ import {
 } from "@flotilla/model";
 import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
 import type { EndpointContext } from "./endpoint-traits.ts";
-import { isPodReady, nodeLocality, podWorkload } from "./pod.ts";
-import { isHealthyEntry, isUnixAddress, mergedWorkloadEntry } from "./workload-entry.ts";
+import { ambientLocality, isPodReady, podWorkload } from "./pod.ts";
+import { entryWorkloadName, isHealthyEntry, isUnixAddress, mergedWorkloadEntry } from "./workload-entry.ts";
 
 const redirectionAnnotation = "ambient.istio.io/redirection";
 const tunnelLabel = "networking.istio.io/tunnel";
 
-/** Undefined for a pod that has no address or has ended. */
+/** Undefined for a pod that has no address or has ended, and for one of whose addresses any is invalid. */
 export function workloadOfPod(
   pod: KubePod,
   addresses: readonly string[],
@@ -30,10 +30,10 @@ export function workloadOfPod(
 ): Workload | undefined {
   const { metadata, spec = {}, status = {} } = pod;
   const hasEnded = status.phase === "Succeeded" || status.phase === "Failed";
-  if (hasEnded || addresses.length === 0) return undefined;
+  if (hasEnded || addresses.length === 0 || !addresses.every(isIpAddress)) return undefined;
   const { clusterId, workloadName, namespace } = podWorkload(pod, context);
   // Pods are in the place of their node and on the network of their cluster, whatever their labels declare to sidecars; as in istiod.
-  const locality = nodeLocality(context.nodeOf(spec.nodeName ?? ""));
+  const locality = ambientLocality(context.nodeOf(spec.nodeName ?? ""));
   const network = context.systemNetwork;
   return {
     kind: "Pod",
@@ -57,9 +57,11 @@ export function tunnelOf(labels: Labels, annotations: Labels): WorkloadTunnel {
 }
 
 function containerPorts({ spec = {} }: KubePod): Readonly<Record<string, number>> {
-  const all = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].flatMap(({ ports = [] }) => ports ?? []);
+  const besides = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  const all = [...(spec.containers ?? []), ...besides].flatMap(({ ports = [] }) => ports ?? []);
   const named = all.filter(({ name = "", protocol = "TCP" }) => name !== "" && protocol === "TCP");
-  return Object.fromEntries(named.map(({ name = "", containerPort }) => [name, containerPort]));
+  // Of several ports of one name the first counts.
+  return Object.fromEntries(named.reverse().map(({ name = "", containerPort }) => [name, containerPort]));
 }
 
 export function workloadOfEntry(entry: Config, context: EndpointContext): Workload {
@@ -68,20 +70,20 @@ export function workloadOfEntry(entry: Config, context: EndpointContext): Worklo
   const { name, namespace } = entry.key;
   return {
     kind: "WorkloadEntry",
-    ...{ name, namespace, ...entryTraits(spec, name, context), tunnel },
+    ...{ name, namespace, ...entryTraits(spec, entryWorkloadName(entry, spec.labels), context), tunnel },
     creationTimeMs: entry.creationTimeMs,
     isReady: isHealthyEntry(entry),
     ports: spec.ports ?? {},
   };
 }
 
-function entryTraits(spec: WorkloadEntrySpec, name: string, context: EndpointContext) {
+function entryTraits(spec: WorkloadEntrySpec, workloadName: string, context: EndpointContext) {
   const { address = "", labels = {}, locality = "", serviceAccount = "", weight = 0 } = spec;
   const { clusterId, systemNetwork } = context;
   return {
     addresses: isIpAddress(address) ? [address] : [],
     ...(address === "" || isIpAddress(address) ? {} : { hostname: address }),
-    ...{ labels, locality, clusterId, serviceAccount, workloadName: name },
+    ...{ labels, locality, clusterId, serviceAccount, workloadName },
     network: spec.network || systemNetwork,
     ...(weight > 0 ? { capacity: weight } : {}),
   } as const;
@@ -131,25 +133,40 @@ function entryPorts({ ports = [] }: ServiceEntrySpec, endpoint: WorkloadEntrySpe
   }));
 }
 
-/** The service of an EndpointSlice without pods. */
+/** The service of an EndpointSlice. */
 export interface SliceService {
   readonly service: KubeService;
   readonly hostname: string;
 }
 
-/** Services without a selector have the ports that their slice gives them, by name. */
-export function slicePorts(
-  slice: Pick<KubeEndpointSlice, "ports">,
-  { service }: SliceService,
-): readonly WorkloadPort[] {
-  return (service.spec?.ports ?? []).flatMap(({ name = "", port }) => {
-    const own = (slice.ports ?? []).find((candidate) => (candidate.name ?? "") === name);
-    return own?.port === undefined ? [] : [{ servicePort: port, targetPort: own.port }];
+/** True where an endpoint of the slice is this very pod, not an earlier one of its name. */
+export function namesPod({ endpoints = [] }: KubeEndpointSlice, { metadata }: KubePod): boolean {
+  return endpoints.some(
+    ({ targetRef }) => targetRef?.kind === "Pod" && targetRef.name === metadata.name && targetRef.uid === metadata.uid,
+  );
+}
+
+/** The ports by which a service without the pod in its selector calls it: as in istiod, those that the service states, not those of its slice. */
+export function podServicePorts(pod: KubePod, { spec = {} }: KubeService): readonly WorkloadPort[] {
+  const own = containerPorts(pod);
+  return (spec.ports ?? []).flatMap(({ port, targetPort = port }) => {
+    const target = typeof targetPort === "string" ? ownValue(own, targetPort) : targetPort;
+    return target === undefined ? [] : [{ servicePort: port, targetPort: target }];
+  });
+}
+
+/** In the order of the slice, which names the ports of its service. */
+function slicePorts(slice: Pick<KubeEndpointSlice, "ports">, { service }: SliceService): readonly WorkloadPort[] {
+  return (slice.ports ?? []).flatMap(({ name = "", port: targetPort, protocol = "TCP" }) => {
+    // As in istiod, ports of datagrams are those of pods alone.
+    const own = service.spec?.ports?.find((candidate) => (candidate.name ?? "") === name);
+    if (own === undefined || targetPort === undefined || protocol !== "TCP") return [];
+    return [{ servicePort: own.port, targetPort }];
   });
 }
 
 /**
- * Addresses in a slice that name no pod, by address: they may belong to a node's network, so that nothing is known of the
+ * Endpoints of a slice that name no pod, by their first address: they may belong to a node's network, so that nothing is known of the
  * workload behind them.
  */
 export function workloadsOfSlice(
@@ -160,19 +177,17 @@ export function workloadsOfSlice(
   const found = new Map<string, Workload>();
   if (slice.addressType === "FQDN") return found;
   const { name, namespace = "" } = slice.metadata;
-  // As in istiod, ports of datagrams are those of pods alone.
-  const ports = (slice.ports ?? []).filter(({ protocol = "TCP" }) => protocol === "TCP");
-  const memberOf = [{ namespace, hostname: owner.hostname, ports: slicePorts({ ports }, owner) }];
+  const memberOf = [{ namespace, hostname: owner.hostname, ports: slicePorts(slice, owner) }];
   for (const { addresses = [], conditions = {}, targetRef } of slice.endpoints ?? []) {
-    if (targetRef !== undefined) continue;
-    for (const address of addresses) {
-      found.set(address, {
-        kind: "EndpointSlice",
-        ...{ name, namespace, addresses: [address], labels: {}, network: systemNetwork, locality: "", clusterId },
-        ...{ serviceAccount: "", workloadName: "", isReady: conditions.ready ?? true, hostNetwork: true },
-        ...{ tunnel: "none", ports: {}, memberOf },
-      });
-    }
+    const [first] = addresses;
+    if (targetRef?.kind === "Pod" || first === undefined || found.has(first)) continue;
+    if (!addresses.every(isIpAddress)) continue;
+    found.set(first, {
+      kind: "EndpointSlice",
+      ...{ name, namespace, addresses, labels: {}, network: systemNetwork, locality: "", clusterId },
+      ...{ serviceAccount: "", workloadName: "", isReady: conditions.ready ?? true, hostNetwork: true },
+      ...{ tunnel: "none", ports: {}, memberOf },
+    });
   }
   return found;
 }

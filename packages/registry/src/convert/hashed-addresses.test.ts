@@ -27,6 +27,7 @@ const none: readonly (readonly [string, Partial<Service>])[] = [
   ["has an address", { defaultAddress: "192.0.2.1" }],
   ["passes through", { resolution: "passthrough" }],
   ["has a wildcard host", { hostname: "*.example" }],
+  ["has a wildcard host that proxies resolve", { hostname: "*.example", resolution: "dynamic-dns" }],
 ];
 
 for (const [name, more] of none) {

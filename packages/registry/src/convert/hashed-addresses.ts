@@ -3,7 +3,7 @@
  * DNS_AUTO_ALLOCATE: the host's hash decides. A service that comes or goes may move the others by one; `AddressPool` does not.
  * Source: corpus serviceregistry, autoAllocateIPs.
  */
-import { fnv1a, type Service } from "@flotilla/model";
+import { fnv1a, isWildcard, type Service } from "@flotilla/model";
 import { needsAddress } from "./service-entry.ts";
 
 const slots = 256 * 254;
@@ -17,7 +17,7 @@ const prime = 65011;
 export function hashedAddresses(services: readonly Service[]): readonly Service[] {
   const taken = new Map<number, Service>();
   for (const service of services) {
-    if (needsAddress(service) && taken.size < slots) taken.set(freeSlot(service, taken), service);
+    if (isHashed(service) && taken.size < slots) taken.set(freeSlot(service, taken), service);
   }
   const byHost = new Map<string, readonly [number, number]>();
   // An address may not end in .0: from there on everything moves by one.
@@ -28,7 +28,7 @@ export function hashedAddresses(services: readonly Service[]): readonly Service[
     byHost.set(hostKey(service), [Math.floor((slot + shift) / 255), (slot + shift) % 255]);
   }
   return services.map((service) => {
-    const octets = needsAddress(service) ? byHost.get(hostKey(service)) : undefined;
+    const octets = isHashed(service) ? byHost.get(hostKey(service)) : undefined;
     if (octets === undefined) return service;
     const [third, fourth] = octets;
     return {
@@ -37,6 +37,11 @@ export function hashedAddresses(services: readonly Service[]): readonly Service[
       autoAllocatedIpv6: `2001:2::f0f0:${third.toString(16)}${fourth.toString(16)}`,
     };
   });
+}
+
+/** A wildcard has no address by hash, whatever resolves its hosts. */
+function isHashed(service: Service): boolean {
+  return needsAddress(service) && !isWildcard(service.hostname);
 }
 
 function hostKey({ namespace, hostname }: Service): string {

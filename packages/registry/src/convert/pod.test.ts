@@ -24,6 +24,11 @@ const names: readonly (readonly [string, KubePod, string])[] = [
   ["a Job's", owned("Job", "once"), "once"],
   ["a CronJob's", owned("Job", "nightly-28000001"), "nightly"],
   ["a DeploymentConfig's", owned("ReplicationController", "web-3", { deploymentconfig: "web" }), "web"],
+  [
+    "a pod that states it",
+    owned("ReplicaSet", "web-abc", { "pod-template-hash": "abc", "service.istio.io/workload-name": "shop" }),
+    "shop",
+  ],
   ["a pod that somebody named himself", { ...owned("StatefulSet", "db"), metadata: { name: "db-0" } }, "db-0"],
 ];
 

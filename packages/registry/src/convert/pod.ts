@@ -1,5 +1,5 @@
 /** Properties that an endpoint inherits from the pod behind it. */
-import type { Labels } from "@flotilla/model";
+import { type Labels, ownValue } from "@flotilla/model";
 import type { KubeNode, KubePod } from "../kube.ts";
 import {
   type EndpointContext,
@@ -12,6 +12,7 @@ import {
   subzoneLabel,
   tlsModeLabel,
   type Workload,
+  workloadNameLabel,
 } from "./endpoint-traits.ts";
 
 /** Properties that endpoints of a pod inherit from it: labels with its place, identity, network and locality. */
@@ -55,22 +56,33 @@ function podLocality(labels: Labels, node: KubeNode | undefined): string {
   return own === "" ? nodeLocality(node) : own;
 }
 
-/** The place of a node, `region/zone/subzone`. */
-export function nodeLocality(node: KubeNode | undefined): string {
-  if (node === undefined) return "";
-  const of = node.metadata.labels ?? {};
-  const region = of["topology.kubernetes.io/region"] ?? of["failure-domain.beta.kubernetes.io/region"] ?? "";
-  const zone = of["topology.kubernetes.io/zone"] ?? of["failure-domain.beta.kubernetes.io/zone"] ?? "";
-  const parts = [region, zone, of[subzoneLabel] ?? ""];
+/** The place of a node, `region/zone/subzone`, by its present labels or the ones that older clusters have. */
+function nodeLocality(node: KubeNode | undefined): string {
+  const of = node?.metadata.labels ?? {};
+  const region = of["topology.kubernetes.io/region"] ?? of["failure-domain.beta.kubernetes.io/region"];
+  const zone = of["topology.kubernetes.io/zone"] ?? of["failure-domain.beta.kubernetes.io/zone"];
+  return placeOf(region, zone, of[subzoneLabel]);
+}
+
+/** The place of a node as ztunnels have it: as in istiod, by its present labels alone. */
+export function ambientLocality(node: KubeNode | undefined): string {
+  const of = node?.metadata.labels ?? {};
+  return placeOf(of["topology.kubernetes.io/region"], of["topology.kubernetes.io/zone"], of[subzoneLabel]);
+}
+
+function placeOf(region = "", zone = "", subzone = ""): string {
+  const parts = [region, zone, subzone];
   // Parts that are missing keep their slash: distinguished by it, pods and machines of one place are two groups, as in istiod.
   return parts.some((part) => part !== "") ? parts.join("/") : "";
 }
 
 /**
- * The name of the workload that runs the pod, in users' terms: a Deployment rather than its ReplicaSet, a CronJob rather than one of its
- * Jobs. Pods that no object generated go by their own name.
+ * The name of the workload that runs the pod, in users' terms: the one that its label states, else a Deployment rather than its ReplicaSet, a
+ * CronJob rather than one of its Jobs. Pods that no object generated go by their own name.
  */
 export function workloadName({ metadata }: KubePod): string {
+  const stated = ownValue(metadata.labels, workloadNameLabel);
+  if (stated !== undefined) return stated;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (metadata.generateName === undefined || owner === undefined) return metadata.name;
   const hash = metadata.labels?.["pod-template-hash"] ?? metadata.labels?.["rollouts-pod-template-hash"] ?? "";

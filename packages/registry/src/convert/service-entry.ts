@@ -6,12 +6,12 @@ import {
   canonicalRevision,
   canonicalRevisionLabel,
   isIpAddress,
-  isWildcard,
   ownValue,
   parseCidr,
   parseProtocol,
   type Resolution,
   type Service,
+  takesAllocatedAddress,
 } from "@flotilla/model";
 import type { ServiceEntryPort, ServiceEntrySpec, ServiceEntryStatus } from "../kube.ts";
 import { isValidPort, trafficDistribution, unspecifiedAddress } from "./kubernetes-service.ts";
@@ -90,8 +90,8 @@ function convertEntryPort({ name = "", number, protocol = "" }: ServiceEntryPort
 }
 
 /** Does the service take part in automatic allocation? Without load balancing the caller's address would be lost. */
-export function needsAddress({ defaultAddress, hostname, resolution }: Service): boolean {
-  return defaultAddress === unspecifiedAddress && !isWildcard(hostname) && resolution !== "passthrough";
+export function needsAddress({ defaultAddress, resolution }: Service): boolean {
+  return defaultAddress === unspecifiedAddress && resolution !== "passthrough";
 }
 
 /** A range of one address is that address; other texts are left out. */
@@ -108,8 +108,8 @@ function statusAddresses(
   { addresses = [], resolution = "NONE" }: ServiceEntrySpec,
   hostname: string,
 ): Pick<Service, "autoAllocatedIpv4" | "autoAllocatedIpv6"> {
-  if (addresses.length > 0 || resolution === "NONE" || isWildcard(hostname)) return {};
-  if (entry.labels["networking.istio.io/enable-autoallocate-ip"] === "false") return {};
+  if (addresses.length > 0 || resolution === "NONE") return {};
+  if (!takesAllocatedAddress(entry.labels, hostname, resolution === "DYNAMIC_DNS")) return {};
   const status = (entry.status ?? {}) as ServiceEntryStatus;
   const mine = (status.addresses ?? [])
     .filter(({ host = "" }) => host === "" || host === hostname)

@@ -1,5 +1,5 @@
 /** WorkloadEntries, standing alone or within a ServiceEntry: machines outside of Kubernetes. */
-import { type Config, isIpAddress, type Labels } from "@flotilla/model";
+import { type Config, isIpAddress, type Labels, ownValue } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
 import {
   type EndpointContext,
@@ -10,7 +10,9 @@ import {
   spiffeId,
   tlsModeLabel,
   type Workload,
+  workloadNameLabel,
 } from "./endpoint-traits.ts";
+import { groupAnnotation } from "./registered-workload.ts";
 
 /** A pod or a WorkloadEntry that services may select by its labels. */
 export interface SelectableWorkload {
@@ -33,6 +35,14 @@ export function mergedWorkloadEntry(entry: Config): WorkloadEntrySpec {
   return Object.keys(labels).length === 0 ? spec : { ...spec, labels };
 }
 
+/**
+ * The group that a machine was registered from, else the name that its label states. @param labels the object's own for sidecars, those of its
+ * spec too for ztunnels; as in istiod
+ */
+export function entryWorkloadName({ key, annotations }: Config, labels: Labels | undefined): string {
+  return ownValue(annotations, groupAnnotation) ?? ownValue(labels, workloadNameLabel) ?? key.name;
+}
+
 /** A WorkloadEntry as a workload that ServiceEntries and Services can select. */
 export function convertWorkloadEntry(entry: Config, context: EndpointContext): SelectableWorkload {
   const spec = mergedWorkloadEntry(entry);
@@ -40,7 +50,7 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
   return {
     kind: "WorkloadEntry",
     workload: {
-      ...entryWorkload(spec, entry.key.name, entry.key.namespace, context),
+      ...entryWorkload(spec, entryWorkloadName(entry, entry.labels), entry.key.namespace, context),
       ...hboneTrait(spec.labels ?? {}, isFoundByAddress(spec, context) ? entry.annotations : {}),
     },
     addresses: [address],

@@ -103,3 +103,18 @@ test("without allocation the hash decides, for all alike, and services of one ho
   ]);
   assert.deepEqual(addresses(one), { one: "240.240.91.120", two: "240.240.91.120", b: "240.240.69.213" });
 });
+
+test("a wildcard has an address only where the proxy that is called resolves its hosts, by allocation and by status", () => {
+  const of = (resolution: string, labels = {}, given?: string) => {
+    const one = new Registry(settings);
+    const made = entry("w", { hosts: ["*.w.example"], resolution }, labels);
+    const status = { addresses: [{ value: given, host: "*.w.example" }] };
+    one.apply([given === undefined || made.op === "delete" ? made : { ...made, value: { ...made.value, status } }]);
+    return addresses(one)["w"];
+  };
+  assert.ok(of("DYNAMIC_DNS")?.startsWith("10.9.8."));
+  assert.equal(of("DNS"), undefined);
+  assert.equal(of("DYNAMIC_DNS", {}, "240.240.0.1"), "240.240.0.1");
+  assert.equal(of("DNS", {}, "240.240.0.1"), undefined);
+  assert.equal(of("DYNAMIC_DNS", { "networking.istio.io/enable-autoallocate-ip": "False" }, "240.240.0.1"), undefined);
+});

@@ -1,5 +1,5 @@
 /** Allocates addresses for services of ServiceEntries that have none. */
-import { compareText, rangeBits, type Service } from "@flotilla/model";
+import { compareText, isWildcard, rangeBits, type Service, takesAllocatedAddress } from "@flotilla/model";
 import { AddressPool, type Allocated, addressRange } from "../convert/address-pool.ts";
 import { hashedAddresses } from "../convert/hashed-addresses.ts";
 import { unspecifiedAddress } from "../convert/kubernetes-service.ts";
@@ -32,8 +32,9 @@ export class Allocation {
   /** Those whose status has addresses keep them, and some opt out; istiod hashes addresses for all alike. */
   needsAddresses(service: Service): boolean {
     if (!needsAddress(service)) return false;
-    if (this.#pool === undefined) return true;
-    if (service.labels["networking.istio.io/enable-autoallocate-ip"] === "false") return false;
+    const { labels, hostname, resolution } = service;
+    if (this.#pool === undefined) return !isWildcard(hostname);
+    if (!takesAllocatedAddress(labels, hostname, resolution === "dynamic-dns")) return false;
     return service.autoAllocatedIpv4 === undefined && service.autoAllocatedIpv6 === undefined;
   }
 

@@ -28,7 +28,7 @@ function only(changes: readonly RegistryChange[]): Workload {
 function addresses(name: string, of: string, ...all: readonly string[]): KubeObject {
   return {
     ...slice(name, of, {}),
-    endpoints: [{ addresses: all }],
+    endpoints: all.map((address) => ({ addresses: [address] })),
     ports: [{ name: "http", port: 8080 }],
   } as KubeObject;
 }
@@ -73,7 +73,7 @@ test("the traits of a pod: capture, ports by name, identity, node", () => {
   );
 });
 
-test("addresses of a slice without pods are workloads of a Service without a selector alone", () => {
+test("addresses of a slice without pods are workloads of its Service, whether that selects pods or not", () => {
   const registry = ambientRegistry();
   registry.apply([put(service("s", { selector: undefined })), put(addresses("s-1", "s", "10.2.0.1", "10.2.0.2"))]);
   const [one, two] = ["10.2.0.1", "10.2.0.2"].map(
@@ -81,7 +81,77 @@ test("addresses of a slice without pods are workloads of a Service without a sel
   );
   assert.deepEqual(workloads(registry.state()), [`${one} 10.2.0.1`, `${two} 10.2.0.2`]);
   assert.deepEqual(workloads(registry.apply([put(addresses("s-1", "s", "10.2.0.2"))]).changes), [`-${one}`]);
-  assert.deepEqual(workloads(registry.apply([put(service("s"))]).changes), [`-${two}`]);
+  assert.deepEqual(workloads(registry.apply([put(service("s"))]).changes), []);
+  assert.deepEqual(workloads(registry.apply([gone("Service", "s")]).changes), [`-${two}`]);
+});
+
+test("an endpoint of a slice is one workload by its first address, unless it is a pod or an address is none", () => {
+  const registry = ambientRegistry();
+  const endpoints = [
+    { addresses: ["10.2.0.1", "10.2.0.2"], targetRef: { kind: "Node", name: "n1" } },
+    { addresses: ["10.2.0.1"], conditions: { ready: false } },
+    { addresses: ["10.2.0.3"], targetRef: { kind: "Pod", name: "p" } },
+    { addresses: ["10.2.0.4", "x"] },
+  ];
+  const ports = [
+    { name: "b", port: 2 },
+    { name: "a", port: 1 },
+  ];
+  const spec = {
+    selector: undefined,
+    ports: [
+      { name: "a", port: 81 },
+      { name: "b", port: 82 },
+    ],
+  };
+  const found = only(
+    registry.apply([put(service("s", spec)), put({ ...slice("s-1", "s", {}), endpoints, ports })]).changes,
+  );
+  assert.deepEqual([found.addresses, found.isReady], [["10.2.0.1", "10.2.0.2"], true]);
+  assert.deepEqual(found.memberOf?.[0]?.ports, [
+    { servicePort: 82, targetPort: 2 },
+    { servicePort: 81, targetPort: 1 },
+  ]);
+});
+
+test("a pod that a slice names is called by the ports of its service, unless an earlier pod was meant", () => {
+  const ports = [
+    { containerPort: 7001, name: "web" },
+    { containerPort: 7002, name: "web" },
+  ];
+  const besides = { name: "b", restartPolicy: "Always", ports: [{ containerPort: 7003, name: "own" }] };
+  const before = { name: "c", ports: [{ containerPort: 7004, name: "first" }] };
+  const named = pod("p", "10.1.0.1", { app: "x" });
+  const metadata = { ...named.metadata, uid: "now" };
+  const spec = { containers: [{ ports }], initContainers: [before, besides] };
+  const targets = ["web", "own", "first", undefined, 90].map((targetPort, i) => ({
+    name: `p${i}`,
+    port: 80 + i,
+    targetPort,
+  }));
+  const portsBy = (uid: string, selector?: object) => {
+    const registry = ambientRegistry();
+    const targetRef = { kind: "Pod", name: "p", namespace: "n", uid };
+    const endpoints = [{ addresses: ["10.1.0.1"], targetRef }];
+    registry.apply([put(service("s", { selector, ports: targets })), put({ ...slice("s-1", "s", {}), endpoints })]);
+    return only(registry.apply([put({ ...named, metadata, spec })]).changes).memberOf?.[0]?.ports;
+  };
+  const called = [
+    [80, 7001],
+    [81, 7003],
+    [83, 83],
+    [84, 90],
+  ].map(([servicePort, targetPort]) => ({ servicePort, targetPort }));
+  assert.deepEqual(portsBy("now"), called);
+  assert.deepEqual(portsBy("now", { app: "other" }), called);
+  assert.equal(portsBy("now", { app: "x" }), undefined);
+  assert.equal(portsBy("before"), undefined);
+});
+
+test("a pod of whose addresses one is invalid is no workload", () => {
+  const odd = pod("p", "10.1.0.1");
+  const status = { ...(odd["status"] as object), podIPs: [{ ip: "10.1.0.1" }, { ip: "x" }] };
+  assert.deepEqual(workloads(ambientRegistry().apply([put({ ...odd, status })]).changes), []);
 });
 
 test("a pod belongs to a Service without a selector whose slice names it", () => {
@@ -129,6 +199,19 @@ test("a machine is a workload with its own labels and ports", () => {
     { own, hostname, labels, ports },
     { own: [], hostname: "vm.example", labels: { app: "vm" }, ports: { http: 8080 } },
   );
+});
+
+test("a machine is a workload of its group's name, else of the one that its labels state", () => {
+  const nameOf = (annotations: object, labels: object, own: object = {}) => {
+    const change = config("WorkloadEntry", "m", { address: "10.1.0.1", labels });
+    const value = change.op === "put" ? { ...change.value, annotations, labels: own } : undefined;
+    return only(ambientRegistry().apply([{ ...change, value } as RegistryInput]).changes).workloadName;
+  };
+  const stated = { "service.istio.io/workload-name": "stated" };
+  assert.equal(nameOf({ "istio.io/autoRegistrationGroup": "group" }, stated), "group");
+  assert.equal(nameOf({}, stated), "stated");
+  assert.equal(nameOf({}, stated, { "service.istio.io/workload-name": "own" }), "own");
+  assert.equal(nameOf({}, {}), "m");
 });
 
 test("of a ServiceEntry whose hosts are resolved as requests come, each host is a workload, wildcards too", () => {

@@ -9,7 +9,8 @@ import {
   workloadUid,
 } from "@flotilla/model";
 import {
-  slicePorts,
+  namesPod,
+  podServicePorts,
   workloadOfEntry,
   workloadOfPod,
   workloadsOfServiceEntry,
@@ -18,8 +19,9 @@ import {
 import { consulNamespace } from "../convert/consul.ts";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
 import type { FileSide } from "../file/file-side.ts";
+import type { KubePod } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
-import type { Dirty } from "./apply-object.ts";
+import { type Dirty, selects } from "./apply-object.ts";
 import type { ConsulSide } from "./consul-side.ts";
 import type { RegistryRole } from "./external-side.ts";
 import { addressesOf, type MultiMap, namespaceOf, type Objects, serviceOfSlice } from "./objects.ts";
@@ -84,7 +86,7 @@ export class WorkloadSide {
 
   #pod(name: ObjectName, context: EndpointContext): Workload | undefined {
     const pod = this.#objects.pods.get(name);
-    const workload = pod && workloadOfPod(pod, addressesOf(pod.status), this.#targetedBy(name), context);
+    const workload = pod && workloadOfPod(pod, addressesOf(pod.status), this.#targetedBy(name, pod), context);
     return workload && this.#atHome(this.#placed(workload));
   }
 
@@ -98,23 +100,24 @@ export class WorkloadSide {
     return this.#role === "own" ? workload : { ...workload, isRemote: true };
   }
 
-  /** Services without a selector whose slices name the pod. */
-  #targetedBy(pod: ObjectName): readonly WorkloadMembership[] {
-    const slices: ReturnType<MultiMap<ObjectName>["get"]> = this.#objects.slicesOfPod.get(pod);
+  /** Services whose slices name the pod, and whose selector does not. */
+  #targetedBy(name: ObjectName, pod: KubePod): readonly WorkloadMembership[] {
+    const slices: ReturnType<MultiMap<ObjectName>["get"]> = this.#objects.slicesOfPod.get(name);
     const found = new Map<string, WorkloadMembership>();
-    for (const name of [...slices].sort()) {
-      const slice = this.#objects.slices.get(name);
-      const owner = slice && this.#selectorlessOwner(slice);
-      if (slice === undefined || owner === undefined) continue;
-      const namespace = namespaceOf(name);
-      found.set(owner.hostname, { namespace, hostname: owner.hostname, ports: slicePorts(slice, owner) });
+    for (const text of [...slices].sort()) {
+      const slice = this.#objects.slices.get(text);
+      const owner = slice && this.#owner(slice);
+      if (slice === undefined || owner === undefined || !namesPod(slice, pod)) continue;
+      if (selects(owner.service.spec?.selector, pod.metadata.labels ?? {})) continue;
+      const [namespace, { hostname, service }] = [namespaceOf(text), owner];
+      found.set(hostname, { namespace, hostname, ports: podServicePorts(pod, service) });
     }
     return [...found.values()];
   }
 
   #slice(name: ObjectName, context: EndpointContext): Iterable<Change> {
     const slice = this.#objects.slices.get(name);
-    const owner = slice && this.#selectorlessOwner(slice);
+    const owner = slice && this.#owner(slice);
     const found =
       slice === undefined || owner === undefined
         ? new Map<string, Workload>()
@@ -124,11 +127,10 @@ export class WorkloadSide {
   }
 
   /** Not an ExternalName, which may have the slices of an earlier type: it is no service of the ambient mesh. */
-  #selectorlessOwner(slice: Parameters<typeof serviceOfSlice>[0]) {
+  #owner(slice: Parameters<typeof serviceOfSlice>[0]) {
     const name = serviceOfSlice(slice);
     const service = name === undefined ? undefined : this.#objects.services.get(name);
-    if (service === undefined || Object.keys(service.spec?.selector ?? {}).length > 0) return undefined;
-    if (service.spec?.type === "ExternalName") return undefined;
+    if (service === undefined || service.spec?.type === "ExternalName") return undefined;
     const { metadata } = service;
     return { service, hostname: serviceHostname(metadata.name, metadata.namespace ?? "", this.#settings.domain) };
   }

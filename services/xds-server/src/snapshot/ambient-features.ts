@@ -42,6 +42,18 @@ export const ambientFeatures = {
     sentence:
       "Waypoints decide on tunnels by AuthorizationPolicies that select their pods, as far as these ask for connections.",
   }),
+  servicesSelectWorkloadEntries: flag({
+    env: "PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES",
+    default: true,
+    sentence:
+      "With ambient: ztunnels find WorkloadEntries behind Services that select them; service-controller needs it too.",
+  }),
+  serviceEntriesSelectPods: flag({
+    env: "PILOT_ENABLE_SERVICEENTRY_SELECT_PODS",
+    default: true,
+    sentence:
+      "With ambient: ztunnels find pods behind ServiceEntries that select them; service-controller needs it too.",
+  }),
   sendHbone: flag({
     env: "PILOT_ENABLE_SENDING_HBONE",
     default: true,

@@ -115,11 +115,14 @@ function registryOf(view: View, { namespace, hostname }: WorkloadMembership): Se
 }
 
 /** Each service stands in the row of one of its labels. */
-function selecting(view: View, { namespace, labels, clusterId, isRemote }: Workload): readonly ServiceFacts[] {
+function selecting(view: View, { kind, namespace, labels, clusterId, isRemote }: Workload): readonly ServiceFacts[] {
+  const takesServices = kind === "Pod" || view.feature("servicesSelectWorkloadEntries");
+  const takesEntries = kind !== "Pod" || view.feature("serviceEntriesSelectPods");
   const names = Object.entries(labels).flatMap(([label, value]) => view.selectorRow(namespace, label, value));
   return names.flatMap((name) => {
     const service = view.read(ambientService, serviceText.write(name));
     if (service?.selector === undefined || !matchesLabels(service.selector, labels)) return [];
+    if (!(service.kind === "ServiceEntry" ? takesEntries : takesServices)) return [];
     // As in istiod, a ServiceEntry has no pods of other clusters.
     const isServed = service.kind === "ServiceEntry" ? isRemote !== true : isServedIn(view, name, clusterId);
     return isServed ? [service] : [];

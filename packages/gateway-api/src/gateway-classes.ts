@@ -17,6 +17,12 @@ export const gatewayClassSettings = {
     default: "istio.io/gateway-controller",
     sentence: "Controller that the GatewayClasses of the mesh's gateways name.",
   }),
+  allowsManualGateways: flag({
+    env: "ENABLE_GATEWAY_API_MANUAL_DEPLOYMENT",
+    default: true,
+    sentence:
+      "A Gateway whose addresses name a Service is served by the proxies behind it, and nothing is deployed for it.",
+  }),
   udpRoutes: flag({
     env: "GATEWAY_UDP_ROUTES",
     default: false,
@@ -40,6 +46,8 @@ export interface GatewayClassRules {
   /** False: its Gateways are described elsewhere, no routes are made from them. */
   readonly routes: boolean;
   readonly listenerSets: boolean;
+  /** A Gateway may name the Services in front of workloads that users deploy. */
+  readonly allowsManual: boolean;
   /** Its Gateways take UDPRoutes. */
   readonly udpRoutes: boolean;
   /** Type of the addresses in the status; undefined: all that are known. */
@@ -49,6 +57,8 @@ export interface GatewayClassRules {
 export interface GatewayClassSettings {
   readonly defaultClass: string;
   readonly defaultController: string;
+  /** ENABLE_GATEWAY_API_MANUAL_DEPLOYMENT */
+  readonly allowsManual: boolean;
   /** GATEWAY_UDP_ROUTES */
   readonly udpRoutes: boolean;
   /** PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API */
@@ -62,6 +72,7 @@ export interface GatewayClassSettings {
 export const defaultClassSettings: GatewayClassSettings = {
   defaultClass: gatewayClassSettings.gatewayClass.default,
   defaultController: gatewayClassSettings.gatewayController.default,
+  allowsManual: gatewayClassSettings.allowsManualGateways.default,
   udpRoutes: gatewayClassSettings.udpRoutes.default,
   multiNetwork: true,
   waypoints: true,
@@ -70,21 +81,25 @@ export const defaultClassSettings: GatewayClassSettings = {
 
 /** Class name → rules of its controller. A GatewayClass object of the same name decides first (rulesOfController). */
 export function builtInClasses(settings: GatewayClassSettings): ReadonlyMap<string, GatewayClassRules> {
-  const { defaultClass, defaultController, udpRoutes, multiNetwork, waypoints, ambientMultiNetwork } = settings;
+  const { defaultClass, defaultController, allowsManual, udpRoutes } = settings;
+  const { multiNetwork, waypoints, ambientMultiNetwork } = settings;
   const gateway: GatewayClassRules = {
     ...{ controller: defaultController, managedLabel: defaultController.replaceAll("/", "-") },
     ...{ description: "The default Istio GatewayClass", template: "kube-gateway", serviceType: "LoadBalancer" },
-    ...{ keepsName: false, routes: true, listenerSets: true, udpRoutes, addressType: "Hostname" },
+    ...{ keepsName: false, routes: true, listenerSets: true, addressType: "Hostname" },
+    ...{ allowsManual, udpRoutes },
   };
   const remote: GatewayClassRules = {
     ...{ controller: "istio.io/unmanaged-gateway", managedLabel: "istio.io-unmanaged-gateway", template: undefined },
     ...{ description: "Remote to this cluster. Does not deploy or affect configuration.", serviceType: "LoadBalancer" },
-    ...{ keepsName: false, routes: false, listenerSets: false, udpRoutes: false, addressType: "Hostname" },
+    ...{ keepsName: false, routes: false, listenerSets: false, addressType: "Hostname" },
+    ...{ allowsManual, udpRoutes: false },
   };
   const waypoint: GatewayClassRules = {
     ...{ controller: "istio.io/mesh-controller", managedLabel: "istio.io-mesh-controller", template: "waypoint" },
     ...{ description: "The default Istio waypoint GatewayClass", serviceType: "ClusterIP" },
-    ...{ keepsName: true, routes: true, listenerSets: false, udpRoutes: false, addressType: undefined },
+    ...{ keepsName: true, routes: true, listenerSets: false, addressType: undefined },
+    ...{ allowsManual, udpRoutes: false },
   };
   const eastWest: GatewayClassRules = {
     ...waypoint,

@@ -13,9 +13,10 @@ interface Given {
   readonly annotations?: Config["annotations"];
   readonly sets?: readonly Config<ListenerSetSpec>[];
   readonly problem?: string;
+  readonly allowsManual?: boolean;
 }
 
-function planned({ spec = {}, annotations = {}, sets = [], problem }: Given): GatewayPlan {
+function planned({ spec = {}, annotations = {}, sets = [], problem, allowsManual = true }: Given): GatewayPlan {
   const gateway: Config<KubernetesGatewaySpec> = {
     key: { kind: "KubernetesGateway", namespace: "infra", name: "edge" },
     ...{ labels: {}, annotations, creationTimeMs: 7 },
@@ -23,7 +24,7 @@ function planned({ spec = {}, annotations = {}, sets = [], problem }: Given): Ga
   };
   const plan = planGateway(gateway, sets, {
     domain: "cluster.local",
-    classes: builtInClasses(defaultClassSettings),
+    classes: builtInClasses({ ...defaultClassSettings, allowsManual }),
     controllerOf: () => undefined,
     hasConfigMap: (_, name) => name === "params",
     parametersProblem: () => problem,
@@ -60,6 +61,12 @@ const places: readonly (readonly [string, Given, readonly string[], string])[] =
     },
     [`gw.${own}`, "gw.other.svc"],
     "",
+  ],
+  [
+    "its own Service where there are none of users",
+    { spec: { addresses: [{ type: "Hostname", value: "gw" }] }, allowsManual: false },
+    [`edge-istio.${own}`],
+    "edge-istio",
   ],
 ];
 

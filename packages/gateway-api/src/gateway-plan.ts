@@ -130,12 +130,12 @@ function unsupportedAddress(values: readonly string[]): Problem {
   return { reason: "UnsupportedAddress", message: `only Hostname is supported, ignoring [${values.join(" ")}]` };
 }
 
-/** Without an address, or with one that an own Service could have, workloads are deployed for the Gateway. */
+/** Without an address, or with one that an own Service could have, workloads are deployed for the Gateway; always, where none may be manual. */
 function servicesOf({ key, spec, annotations }: Config<KubernetesGatewaySpec>, served: ServedClass, domain: string) {
   const { addresses = [] } = spec;
   const [{ type = "IPAddress" } = {}] = addresses;
   const suffix = `${key.namespace}.svc.${domain}`;
-  if (addresses.length === 0 || (addresses.length === 1 && type === "IPAddress")) {
+  if (!served.allowsManual || addresses.length === 0 || (addresses.length === 1 && type === "IPAddress")) {
     const name = managedName({ key, annotations }, served);
     return { services: [`${name}.${suffix}`], unsupported: [], isManaged: true };
   }

@@ -128,9 +128,10 @@ function corsOf(cors: NonNullable<RouteFilter["cors"]>): CorsPolicy {
   });
 }
 
-/** `*` is any origin, within one it stands for any text. */
+/** `*` is any origin, within one it stands for any text, at its end alone for any end. */
 function originMatch(origin: string) {
   if (origin === "*") return { case: "regex", value: "^[a-zA-Z][a-zA-Z0-9+.-]*://[^/\\s?#]+$" } as const;
   if (!origin.includes("*")) return { case: "exact", value: origin } as const;
+  if (origin.indexOf("*") === origin.length - 1) return { case: "prefix", value: origin.slice(0, -1) } as const;
   return { case: "regex", value: `^${origin.split("*").map(quoteRegex).join(".*")}$` } as const;
 }

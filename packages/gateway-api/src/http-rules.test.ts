@@ -162,12 +162,15 @@ const rules: readonly { readonly name: string; readonly rule: HttpRule; readonly
     rule: {
       backendRefs,
       filters: [
-        { type: "CORS", cors: { allowOrigins: ["https://*.a.example", "http://b"], allowMethods: ["GET"], maxAge: 7 } },
+        {
+          type: "CORS",
+          cors: { allowOrigins: ["https://*.a.example", "http://b", "http://c*"], allowMethods: ["GET"], maxAge: 7 },
+        },
       ],
     },
     want: {
       corsPolicy: {
-        allowOrigins: [{ regex: "^https://.*\\.a\\.example$" }, { exact: "http://b" }],
+        allowOrigins: [{ regex: "^https://.*\\.a\\.example$" }, { exact: "http://b" }, { prefix: "http://c" }],
         allowMethods: ["GET"],
         maxAge: "7s",
         unmatchedPreflights: "IGNORE",

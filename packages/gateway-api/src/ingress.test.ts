@@ -91,7 +91,7 @@ describe("an Ingress is served", () => {
     ["istio", "nginx", true, true, false],
     ["nginx", "istio", false, false, false],
     ["", undefined, true, false, false],
-    [undefined, "istio", true, true, true],
+    [undefined, "istio", true, true, false],
     [undefined, "nginx", false, false, false],
     [undefined, "unknown", true, false, false],
     [undefined, undefined, true, false, false],

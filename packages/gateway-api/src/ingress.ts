@@ -37,18 +37,16 @@ const controller = "istio.io/ingress-controller";
 
 /**
  * Selects the Ingresses that the mesh serves, by istiod's rules: the annotation counts before the class; with neither only the mode DEFAULT
- * takes it. `controllerOf`: of an IngressClass.
+ * takes it. In the mode OFF none is served: istiod looks at no Ingress then. `controllerOf`: of an IngressClass.
  */
 export function isServedIngress(
   { annotations, ingressClassName }: ClassedIngress,
   controllerOf: (className: string) => string | undefined,
   { ingressControllerMode: mode = "STRICT", ingressClass = "istio" }: IngressSettings,
 ): boolean {
+  if (mode === "OFF") return false;
   const annotation = annotations[classAnnotation];
-  if (annotation !== undefined) {
-    if (mode === "OFF") return false;
-    return annotation === ingressClass || (mode === "DEFAULT" && annotation === "");
-  }
+  if (annotation !== undefined) return annotation === ingressClass || (mode === "DEFAULT" && annotation === "");
   const named = controllerOf(ingressClassName ?? "");
   return named === undefined ? mode === "DEFAULT" : named === controller;
 }

@@ -17,7 +17,7 @@ const values = JSON.parse(builtIn("values.json")) as { readonly global?: Json };
 const config = parseInjectionConfig(JSON.stringify({ templates }), JSON.stringify(values));
 const classes = builtInClasses({
   ...{ defaultClass: "istio", defaultController: "istio.io/gateway-controller" },
-  ...{ udpRoutes: false, multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
+  ...{ allowsManual: true, udpRoutes: false, multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
 });
 const settings: ManagedGatewaySettings = {
   ...{ revision: "canary", nativeSidecars: true, platform: "", compliancePolicy: "", clusterId: "east" },

@@ -4,7 +4,7 @@
  */
 import type { KindReadBy } from "@flotilla/kinds";
 import { type Config, type ConfigKey, objectName } from "@flotilla/model";
-import { backendServiceEntry } from "../convert/backend.ts";
+import { backendEntryName, backendServiceEntry } from "../convert/backend.ts";
 import type { MeshNetworksSpec } from "../convert/endpoint-traits.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { applyEntry, applyWorkloadEntry, type Dirty } from "./apply-object.ts";
@@ -39,7 +39,7 @@ export class ConfigSide {
         break;
       case "XBackend": {
         const entry = config === undefined ? undefined : backendServiceEntry(config, this.#domain);
-        applyEntry(intake, objectName.write({ namespace: key.namespace, name: `${key.name}~backend` }), entry);
+        applyEntry(intake, objectName.write({ namespace: key.namespace, name: backendEntryName(key.name) }), entry);
         break;
       }
       case "WorkloadEntry":

@@ -71,7 +71,7 @@ function applied({ gateway, objects, settings }: Case, templates: Readonly<Recor
   const { features, existingDeployment, gatewayClass, kubernetesVersion } = settings;
   const classes = builtInClasses({
     ...{ defaultClass: "istio", defaultController: "istio.io/gateway-controller" },
-    ...{ udpRoutes: false, multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
+    ...{ allowsManual: true, udpRoutes: false, multiNetwork: true, waypoints: true, ambientMultiNetwork: true },
   });
   const { gatewayClassName } = gateway.spec;
   const rules =

@@ -15,12 +15,6 @@ export const gatewaySettings = {
     sentence: "The GatewayClasses of the mesh are made where they are missing.",
   }),
   ...gatewayClassSettings,
-  allowsManualGateways: flag({
-    env: "ENABLE_GATEWAY_API_MANUAL_DEPLOYMENT",
-    default: true,
-    sentence:
-      "A Gateway whose addresses name a Service is served by the proxies behind it, and nothing is deployed for it.",
-  }),
   copiesGatewayMetadata: flag({
     env: "PILOT_ENABLE_GATEWAY_API_COPY_LABELS_ANNOTATIONS",
     default: true,
@@ -77,9 +71,10 @@ export function knownClasses({
   gatewayClass: defaultClass,
   gatewayController: defaultController,
   multiNetworkGateways: multiNetwork,
+  allowsManualGateways: allowsManual,
   udpRoutes,
 }: GatewaySettings): GatewayClassSettings {
-  return { ...defaultClassSettings, defaultClass, defaultController, udpRoutes, multiNetwork };
+  return { ...defaultClassSettings, defaultClass, defaultController, allowsManual, udpRoutes, multiNetwork };
 }
 
 /** Classes that are made and deployed for. */

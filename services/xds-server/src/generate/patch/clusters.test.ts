@@ -31,6 +31,13 @@ describe("matches of CLUSTER patches", () => {
       [],
       true,
     ],
+    [
+      "service, port and subset of a cluster that passes mutual TLS on",
+      { cluster: { service: "api.shop.svc.cluster.local", portNumber: 80, subset: "v1" } },
+      "outbound_.80_.v1_.api.shop.svc.cluster.local",
+      [],
+      true,
+    ],
     ["not another port", { cluster: { portNumber: 81 } }, outbound, [], false],
     ["not another subset", { cluster: { subset: "v2" } }, outbound, [], false],
     ["not another service", { cluster: { service: "web.shop.svc.cluster.local" } }, outbound, [], false],

@@ -1,6 +1,6 @@
 /** CLUSTER patches. */
 import { clone } from "@bufbuild/protobuf";
-import { parseClusterName } from "@flotilla/model";
+import { parseClusterName, parseSniName } from "@flotilla/model";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { reasonOf } from "@flotilla/proto/patch-values";
@@ -36,7 +36,7 @@ export function matchesCluster({ match }: Patch, { name, hosts }: Omit<PatchedCl
   if (match?.objectTypes.case !== "cluster") return true;
   const wanted = match.objectTypes.value;
   if (wanted.name !== "") return wanted.name === name;
-  const { direction = "", subset = "", hostname = "", port = 0 } = parseClusterName(name) ?? {};
+  const { direction = "", subset = "", hostname = "", port = 0 } = parseClusterName(name) ?? parseSniName(name) ?? {};
   const meant = direction === "inbound" ? hosts : [hostname];
   if (wanted.subset !== "" && wanted.subset !== subset) return false;
   if (wanted.service !== "" && !meant.includes(wanted.service)) return false;

@@ -11,6 +11,7 @@ import {
 } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { Core } from "../../app/core.ts";
+import { fieldAt } from "../../testing/kube-mesh.ts";
 import {
   aConfig,
   aMesh,
@@ -79,6 +80,24 @@ test("credentials of any rule are asked for by a router, by sidecars where the r
   };
   assert.deepEqual(secretsAt(aSidecar("shop")), []);
   assert.deepEqual(secretsAt(aRouter("shop")), ["kubernetes://client", "kubernetes://client-cacert"]);
+});
+
+test("a router checks servers by the Secret of a rule alone, and not at all where the rule asks for it", () => {
+  const contextWith = (settings: JsonObject) => {
+    const tls = { mode: "SIMPLE", credentialName: "client", ...settings };
+    const cluster = resourceOf(
+      aMesh(web, aRule({ trafficPolicy: { tls } })),
+      aRouter("shop"),
+      typeUrl.cluster,
+      webCluster,
+    );
+    return fieldAt(cluster, "transportSocket.typedConfig.commonTlsContext") as JsonObject;
+  };
+  assert.deepEqual(
+    fieldAt(contextWith({ caCrl: "/crl.pem" }), "combinedValidationContext.defaultValidationContext"),
+    {},
+  );
+  assert.deepEqual(Object.keys(contextWith({ insecureSkipVerify: true })), ["tlsParams"]);
 });
 
 test("a BackendTLSPolicy whose roots do not exist closes connections of routers and sidecars, never opens them in plain text", () => {

@@ -40,6 +40,14 @@ function meshOf({ servers = [httpServer], routes, objects = [], mesh = {} }: Giv
   );
 }
 
+const ruled = (policy: JsonObject, subset: JsonObject) =>
+  anObject("DestinationRule", "shop/a", {
+    host: "a.shop.example",
+    trafficPolicy: policy,
+    subsets: [{ name: "s", labels: { v: "1" }, trafficPolicy: subset }],
+  });
+const tunnel = (targetHost: string) => ({ tunnel: { protocol: "POST", targetHost, targetPort: 99 } });
+const toSubset = { tcp: [{ route: [{ destination: { host: "a.shop.example", subset: "s" } }] }] };
 const destination = { host: "a.shop.example" };
 const http = [{ route: [{ destination }] }];
 const tcp = [{ route: [{ destination }] }];
@@ -106,6 +114,8 @@ const fields: readonly (readonly [
     `${context}.commonTlsContext.tlsCertificateSdsSecretConfigs.1.name`,
     "kubernetes://d",
   ],
+  ["statistics of the listener", withTls(credential), on443, `${manager}.statPrefix`, "outbound_0.0.0.0_443;"],
+  ["statistics of a named server", withTls(credential, { name: "web" }), on443, `${manager}.statPrefix`, "web"],
   ["no client's certificate", withTls(credential), on443, `${context}.requireClientCertificate`, "false"],
   [
     "a client's certificate",
@@ -218,6 +228,27 @@ const fields: readonly (readonly [
     "none",
   ],
   [
+    "a tunnel of the rule",
+    { servers: [ofTcp("TCP")], routes: { tcp }, objects: [ruled(tunnel("::1"), {})] },
+    on9000,
+    `${manager}.tunnelingConfig`,
+    "{hostname: [::1]:99, usePost: true}",
+  ],
+  [
+    "no tunnel of the rule for a subset",
+    { servers: [ofTcp("TCP")], routes: toSubset, objects: [ruled(tunnel("t.example"), {})] },
+    on9000,
+    `${manager}.tunnelingConfig`,
+    "none",
+  ],
+  [
+    "a tunnel of the subset",
+    { servers: [ofTcp("TCP")], routes: toSubset, objects: [ruled({}, tunnel("s.example"))] },
+    on9000,
+    `${manager}.tunnelingConfig`,
+    "{hostname: s.example:99, usePost: true}",
+  ],
+  [
     "TCP within TLS",
     { servers: [ofTcp("TLS", credential, ["a.example"])], routes: { tcp } },
     on9000,
@@ -257,6 +288,13 @@ const fields: readonly (readonly [
     on9000,
     "filterChains.0.filters.0.name",
     "envoy.filters.network.tcp_proxy",
+  ],
+  [
+    "TLS that goes where its name says is in no tunnel",
+    { servers: [ofTcp("TLS", { mode: "AUTO_PASSTHROUGH" })], objects: [ruled(tunnel("t.example"), {})] },
+    on9000,
+    `${manager}.tunnelingConfig`,
+    "none",
   ],
   [
     "looking at TLS",

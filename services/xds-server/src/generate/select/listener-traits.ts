@@ -152,7 +152,7 @@ export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("t
     maxTagLength: collector?.maxTagLength || (own?.maxPathTagLength ?? 0),
     // Where Telemetry speaks of tracing, it decides about the tags too.
     istioTags: istioTags ?? (isStated ? true : (own?.enableIstioTags ?? true)),
-    customTags: customTags ?? own?.customTags,
+    customTags: knownTags(view, customTags ?? own?.customTags),
     sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
     samplesByRequestId: collector === undefined || effective.samplesByRequestId,
     // Older Envoys do not have the field.
@@ -166,6 +166,12 @@ export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("t
     namespace: view.proxy.namespace,
   };
 });
+
+/** Older Envoys have no tags made by a format. */
+function knownTags(view: View, tags: TracingTraits["customTags"]): TracingTraits["customTags"] {
+  if (tags === undefined || view.proxy.isAtLeast(1, 29)) return tags;
+  return Object.fromEntries(Object.entries(tags).filter(([, { type }]) => type.case !== "formatter"));
+}
 
 function canonicalService({ proxy }: View): string {
   return proxy.label("service.istio.io/canonical-name") ?? "unknown";

@@ -1,10 +1,10 @@
 /** Settings of DestinationRules for TCP connections to a destination, as far as its listener carries them out. */
 import type { Service } from "@flotilla/model";
-import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import type { View } from "../../snapshot/view.ts";
 import { durationText } from "../envoy/duration.ts";
+import { addressText } from "../envoy/endpoints/reached-endpoint.ts";
 
 /** Texts are durations. */
 export interface TcpPolicy {
@@ -27,24 +27,19 @@ export function tcpPolicy(view: View, { host, subset }: TcpDestination): TcpPoli
 export function tcpPolicyOf(view: View, service: Service | undefined, subset: string): TcpPolicy {
   const rule = service === undefined ? undefined : destinationRuleOf(view, service)?.spec;
   if (rule === undefined) return {};
-  const policy = policyOf(rule, subset);
+  const ofSubset = rule.subsets.find(({ name }) => subset !== "" && name === subset)?.trafficPolicy;
   // Times are the rule's own, whatever its subsets state.
   const pool = rule.trafficPolicy?.connectionPool?.tcp;
-  const tunnel = policy("tunnel");
-  const balancer = policy("loadBalancer")?.lbPolicy;
+  // A subset's tunnel is its own alone, its load balancer comes before the rule's.
+  const tunnel = (subset === "" ? rule.trafficPolicy : ofSubset)?.tunnel;
+  const balancer = (ofSubset?.loadBalancer ?? rule.trafficPolicy?.loadBalancer)?.lbPolicy;
   const hashKey = balancer?.case === "consistentHash" ? balancer.value.hashKey : undefined;
   return {
     ...(pool?.idleTimeout && { idleTimeout: durationText(pool.idleTimeout) }),
     ...(pool?.maxConnectionDuration && { maxDuration: durationText(pool.maxConnectionDuration) }),
     ...(hashKey?.case === "useSourceIp" && hashKey.value && { hashSourceIp: true }),
     ...(tunnel && {
-      tunnel: { target: `${tunnel.targetHost}:${tunnel.targetPort}`, usePost: tunnel.protocol === "POST" },
+      tunnel: { target: addressText(tunnel.targetHost, tunnel.targetPort), usePost: tunnel.protocol === "POST" },
     }),
   };
-}
-
-/** The subset's settings come before the rule's. */
-function policyOf(rule: DestinationRule, subset: string) {
-  const ofSubset = rule.subsets.find(({ name }) => subset !== "" && name === subset)?.trafficPolicy;
-  return <Part extends keyof TrafficPolicy>(part: Part) => ofSubset?.[part] ?? rule.trafficPolicy?.[part];
 }

@@ -8,7 +8,7 @@ import { aSidecar, resourceOf } from "../../testing/mesh.ts";
 /** Its name, the provider `p`, the Telemetry that uses it, the field of the connection manager of HTTP port 80, and what it is. */
 type Case = readonly [name: string, provider: JsonObject, telemetry: JsonObject, at: string, is: string];
 
-function managerOf(provider: JsonObject, telemetry: JsonObject): JsonObject | undefined {
+function managerOf(provider: JsonObject, telemetry: JsonObject, version = ""): JsonObject | undefined {
   const core = aKubeMesh(
     [
       anEntry("a"),
@@ -20,7 +20,12 @@ function managerOf(provider: JsonObject, telemetry: JsonObject): JsonObject | un
     ],
     { mesh: { extensionProviders: [{ name: "p", ...provider }] } },
   );
-  const proxy = aSidecar("shop", { LABELS: { app: "web" }, WORKLOAD_NAME: "web-v1", CLUSTER_ID: "c1" });
+  const proxy = aSidecar("shop", {
+    LABELS: { app: "web" },
+    WORKLOAD_NAME: "web-v1",
+    CLUSTER_ID: "c1",
+    ISTIO_VERSION: version,
+  });
   const listener = resourceOf(core, proxy, typeUrl.listener, "0.0.0.0_80");
   return fieldAt(listener, "filterChains.0.filters.0.typedConfig") as JsonObject | undefined;
 }
@@ -253,3 +258,47 @@ for (const [area, cases] of Object.entries(tables))
     for (const [name, provider, telemetry, field, is] of cases)
       it(name, () => assert.equal(inShort(fieldAt(managerOf(provider, telemetry), field)), is));
   });
+
+/** The version comes before the rest of a case. */
+const older: readonly (readonly [version: string, ...Case])[] = [
+  [
+    "1.29.0",
+    "the collector by a service",
+    { zipkin: at({ traceContextOption: "USE_B3_WITH_W3C_PROPAGATION", timeout: "1s" }) },
+    tracing(),
+    "tracing.provider.typedConfig",
+    "{traceId128bit: true, sharedSpanContext: false, collectorEndpointVersion: HTTP_JSON, traceContextOption: USE_B3_WITH_W3C_PROPAGATION, collectorService: {httpUri: {uri: http://collector.shop.example/api/v2/spans, cluster: outbound|4317||collector.shop.example, timeout: 1s}}, ZipkinConfig}",
+  ],
+  [
+    "1.28.3",
+    "the collector by its cluster",
+    { zipkin: at({ traceContextOption: "USE_B3_WITH_W3C_PROPAGATION", timeout: "1s", path: "/p" }) },
+    tracing(),
+    "tracing.provider.typedConfig",
+    "{collectorCluster: outbound|4317||collector.shop.example, collectorEndpoint: /p, traceId128bit: true, sharedSpanContext: false, collectorEndpointVersion: HTTP_JSON, collectorHostname: collector.shop.example, traceContextOption: USE_B3_WITH_W3C_PROPAGATION, ZipkinConfig}",
+  ],
+  [
+    "1.27.0",
+    "one context of a trace",
+    { zipkin: at({ traceContextOption: "USE_B3_WITH_W3C_PROPAGATION" }) },
+    tracing(),
+    "tracing.provider.typedConfig.traceContextOption",
+    "none",
+  ],
+  [
+    "1.28.3",
+    "no tags by a format",
+    zipkin,
+    tracing({
+      customTags: { f: { formatter: { value: "%PROTOCOL%" } }, l: { literal: { value: "x" } } },
+      enableIstioTags: false,
+    }),
+    "tracing.customTags",
+    "[{tag: l, literal: {value: x}}]",
+  ],
+];
+
+describe("proxies of older versions have", () => {
+  for (const [version, name, provider, telemetry, field, is] of older)
+    it(`${name}: ${version}`, () => assert.equal(inShort(fieldAt(managerOf(provider, telemetry, version), field)), is));
+});

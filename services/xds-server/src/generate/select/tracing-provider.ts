@@ -8,7 +8,7 @@ import { ZipkinConfigSchema } from "@flotilla/proto/envoy/config/trace/v3/zipkin
 import type { MeshConfig_ExtensionProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { telemetryProvider } from "../../snapshot/scope/telemetry.ts";
 import type { View } from "../../snapshot/view.ts";
-import { zipkinConfig } from "../envoy/filters/tracing.ts";
+import { olderZipkinConfig, zipkinConfig } from "../envoy/filters/zipkin.ts";
 import { openTelemetryConfig } from "./opentelemetry.ts";
 import { outsideService } from "./outside-service.ts";
 
@@ -48,7 +48,10 @@ function ofService(view: View, provider: Traced): TracingProvider | undefined {
   switch (provider.case) {
     case "zipkin": {
       const values = view.feature("providerHeaderValues");
-      const http = tracer("zipkin", ZipkinConfigSchema, zipkinConfig(provider.value, service, values));
+      const build = view.proxy.isAtLeast(1, 29) ? zipkinConfig : olderZipkinConfig;
+      const config = build(provider.value, service, values);
+      if (!view.proxy.isAtLeast(1, 28)) config.traceContextOption = 0;
+      const http = tracer("zipkin", ZipkinConfigSchema, config);
       return { ...plain, http, maxTagLength: provider.value.maxTagLength };
     }
     case "datadog": {

@@ -56,6 +56,7 @@ const gatewayClasses = query("gateway-classes", (view) =>
     ...defaultClassSettings,
     defaultClass: view.feature("gatewayClass"),
     defaultController: view.feature("gatewayController"),
+    allowsManual: view.feature("allowsManualGateways"),
     udpRoutes: view.feature("udpRoutes"),
   }),
 );

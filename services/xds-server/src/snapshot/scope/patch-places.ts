@@ -2,7 +2,7 @@
  * Places that a patch of an EnvoyFilter may change, as texts that name a part of the configuration: "cluster of service H", "listeners of
  * port P", or all clusters. A patch stands in the narrowest place that holds all it may match; a resource asks the places that it is in.
  */
-import { parseClusterName } from "@flotilla/model";
+import { parseClusterName, parseSniName } from "@flotilla/model";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
   type EnvoyFilter,
@@ -55,7 +55,7 @@ function clusterPlace({ match }: ObjectPatch): PatchPlace {
 
 /** @param hosts of the services behind an inbound cluster, whose name has none */
 export function placesOfCluster(name: string, hosts: readonly string[]): readonly PatchPlace[] {
-  const { direction = "", subset = "", hostname = "", port = 0 } = parseClusterName(name) ?? {};
+  const { direction = "", subset = "", hostname = "", port = 0 } = parseClusterName(name) ?? parseSniName(name) ?? {};
   const meant = direction === "inbound" ? hosts : [hostname];
   return [
     "clusters",

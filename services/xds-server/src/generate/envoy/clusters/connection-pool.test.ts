@@ -92,6 +92,17 @@ describe("HTTP/2 towards endpoints", () => {
     ["is not begun towards the workload itself", { meshUpgrades: true, mayUpgrade: false }, false],
     ["stays towards the workload itself", { protocol: "HTTP2", mayUpgrade: false }, true],
     [
+      "is not spoken where headers keep their case",
+      { preservesCase: true, meshUpgrades: true, pool: upgrade(Upgrade.UPGRADE) },
+      false,
+    ],
+    ["is spoken at HTTP2 ports where headers keep their case", { preservesCase: true, protocol: "HTTP2" }, true],
+    [
+      "is asked for at TCP ports where headers keep their case",
+      { preservesCase: true, protocol: "TCP", pool: upgrade(Upgrade.UPGRADE) },
+      true,
+    ],
+    [
       "is the caller's choice where the rule says so",
       { protocol: "HTTP2", pool: poolOf({ http: { useClientProtocol: true } }) },
       false,

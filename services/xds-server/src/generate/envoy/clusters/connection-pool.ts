@@ -81,24 +81,25 @@ export interface ProtocolInputs {
   readonly meshUpgrades: boolean;
   /** The proxy finds out what callers speak where the port has no protocol, and speaks the same. */
   readonly sniffs: boolean;
+  /** HTTP/1.1 headers keep the case that callers wrote them in. */
+  readonly preservesCase?: boolean;
 }
 
 /**
- * A rule's UPGRADE counts for every port whose protocol is known; the mesh's only for those that speak HTTP. Where the
- * protocol is found out, the caller's stays.
+ * A rule's UPGRADE counts for every port whose protocol is known; the mesh's only for those that speak HTTP. Where the protocol is found
+ * out, the caller's stays, and where headers keep their case, HTTP/1.1.
  */
-export function speaksHttp2({ protocol, pool, mayUpgrade = true, meshUpgrades, sniffs }: ProtocolInputs): boolean {
+export function speaksHttp2(inputs: ProtocolInputs): boolean {
+  const { protocol, pool, mayUpgrade = true, meshUpgrades, sniffs, preservesCase = false } = inputs;
   if (pool?.http?.useClientProtocol || (sniffs && isUnsupported(protocol))) return false;
   if (isHttp2(protocol)) return true;
-  if (!mayUpgrade) return false;
+  if (!mayUpgrade || (preservesCase && mayBeHttp1(protocol))) return false;
   const policy = pool?.http?.h2UpgradePolicy ?? Upgrade.DEFAULT;
   if (policy !== Upgrade.DEFAULT) return policy === Upgrade.UPGRADE;
   return meshUpgrades && isHttp(protocol);
 }
 
 export interface HttpOptionsInputs extends ProtocolInputs {
-  /** HTTP/1.1 headers keep the case that callers wrote them in. */
-  readonly preservesCase?: boolean;
   readonly autoSni?: boolean;
   readonly autoSanValidation?: boolean;
   /** Ejects endpoints by what they answer. */
@@ -107,17 +108,16 @@ export interface HttpOptionsInputs extends ProtocolInputs {
 
 /** Nothing when Envoy's defaults are meant: HTTP/1.1 without limits. */
 export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocolOptions?: { [key: string]: Any } } {
-  const { protocol, pool, sniffs, preservesCase = false, autoSni = false, autoSanValidation = false } = inputs;
-  const { outlierDetection } = inputs;
+  const { protocol, pool, sniffs, preservesCase = false, outlierDetection } = inputs;
+  const { autoSni = false, autoSanValidation = false } = inputs;
   const common = commonOptions(pool);
   const isHttp2Spoken = speaksHttp2(inputs);
   const followsCaller = pool?.http?.useClientProtocol === true || (sniffs && isUnsupported(protocol));
-  const mayBeHttp1 = isHttp(protocol) || isUnsupported(protocol);
-  const keepsCase = preservesCase && mayBeHttp1 && !isHttp2Spoken;
+  const keepsCase = preservesCase && (mayBeHttp1(protocol) || followsCaller);
   const namesItself = autoSni || autoSanValidation;
   const isStated = common !== undefined || outlierDetection !== undefined || namesItself || keepsCase;
   if (!isStated && !isHttp2Spoken && !followsCaller) return {};
-  const httpProtocolOptions = headerCase(preservesCase && (followsCaller || mayBeHttp1));
+  const httpProtocolOptions = headerCase(keepsCase);
   const options: MessageInitShape<typeof HttpProtocolOptionsSchema> = {
     ...(common && { commonHttpProtocolOptions: common }),
     ...(namesItself && { upstreamHttpProtocolOptions: { autoSni, autoSanValidation } }),
@@ -137,6 +137,8 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
   const packed = pack(HttpProtocolOptionsSchema, create(HttpProtocolOptionsSchema, options));
   return { typedExtensionProtocolOptions: { [httpOptionsKey]: packed } };
 }
+
+const mayBeHttp1 = (protocol: Protocol): boolean => isHttp(protocol) || isUnsupported(protocol);
 
 function http2Options(pool: ConnectionPoolSettings | undefined) {
   const { maxConcurrentStreams = 0, http2KeepAlive } = pool?.http ?? {};

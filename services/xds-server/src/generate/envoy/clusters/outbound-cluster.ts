@@ -32,7 +32,7 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
   const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination, isDynamic, traits } = inputs;
   const pool = policy?.connectionPool;
   const { meshUpgrades, followsCallers: sniffs } = inputs;
-  const protocol = { protocol: port.protocol, pool, meshUpgrades, sniffs };
+  const protocol = { protocol: port.protocol, pool, meshUpgrades, sniffs, preservesCase: traits.preservesCase };
   const sockets = transportSockets(inputs, speaksHttp2(protocol), inputs.hbone);
   const isWithinWaypoint = inputs.hbone === "waypoint" || inputs.hbone === "east-west";
   return create(ClusterSchema, {
@@ -67,7 +67,6 @@ function usualCluster(inputs: OutboundClusterInputs): Cluster {
     }),
     ...httpOptions({
       ...protocol,
-      preservesCase: traits.preservesCase,
       ...automaticNames(inputs),
       // As in istiod, not within waypoints.
       outlierDetection: isWithinWaypoint ? undefined : outlierStatuses(policy?.outlierDetection),

@@ -88,3 +88,13 @@ for (const { name, from, to, want } of shares) {
     );
   });
 }
+
+test("distribute: a locality without an endpoint that can be called keeps its share", () => {
+  const empty: Group<Member> = { locality: "us/us-1", members: [], weight: 0, priority: 0 };
+  const rules = [{ from: "*", to: { "us/*": 20, "eu/*": 80 } }] as unknown as Parameters<typeof distribute>[1];
+  const found = distribute([...groupByLocality([member("eu/eu-1")]), empty], rules, own("eu/eu-1"));
+  assert.deepEqual(
+    found?.map(({ weight }) => weight),
+    [80, 20],
+  );
+});

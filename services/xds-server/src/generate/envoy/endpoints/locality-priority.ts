@@ -30,16 +30,21 @@ export function distribute<Endpoint extends Member>(
   const weights = new Map<Group<Endpoint>, number>();
   for (const [pattern, share] of Object.entries(rule.to)) {
     const meant = [...left].filter(({ locality }) => covers(pattern, parseLocality(locality)));
-    const total = meant.reduce((sum, { weight }) => sum + weight, 0);
+    const total = meant.reduce((sum, group) => sum + ownWeight(group), 0);
     for (const group of meant) {
       left.delete(group);
-      weights.set(group, Math.ceil((group.weight * share) / total));
+      weights.set(group, Math.ceil((ownWeight(group) * share) / total));
     }
   }
   return groups.map((group) => {
     const weight = weights.get(group);
     return weight === undefined ? { ...group, members: [] } : { ...group, weight };
   });
+}
+
+/** A locality without an endpoint that can be called keeps its share. */
+function ownWeight({ weight }: Group<Member>): number {
+  return Math.max(weight, 1);
 }
 
 /** `*` at the end stands for every part from there on; a missing part too. */

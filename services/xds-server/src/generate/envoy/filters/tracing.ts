@@ -1,21 +1,14 @@
-/** Tracing of a connection manager: sampling and the tags that name the workload; Zipkin's collector. */
+/** Tracing of a connection manager: sampling and the tags that name the workload. */
 import { compareText } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import type { Tracing_Http } from "@flotilla/proto/envoy/config/trace/v3/http_tracer_pb";
-import {
-  type ZipkinConfig,
-  ZipkinConfig_CollectorEndpointVersion,
-  ZipkinConfigSchema,
-} from "@flotilla/proto/envoy/config/trace/v3/zipkin_pb";
 import {
   type HttpConnectionManager_Tracing,
   HttpConnectionManager_TracingSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { type CustomTag, CustomTagSchema } from "@flotilla/proto/envoy/type/tracing/v3/custom_tag_pb";
-import type { MeshConfig_ExtensionProvider_ZipkinTracingProvider as ZipkinProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { Tracing_CustomTag as ProxyTag } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import type { Tracing_CustomTag } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
-import { type HeaderValues, headersToAdd, type OutsideService } from "./outside-service.ts";
 
 /** Where a tag's value comes from, as Telemetry and ProxyConfig have it. */
 type TagSource = Pick<Tracing_CustomTag | ProxyTag, "type">;
@@ -137,26 +130,4 @@ function customTag(tag: string, { type }: TagSource): CustomTag {
 
 function literal(tag: string, value: string): CustomTag {
   return create(CustomTagSchema, { tag, type: { case: "literal", value: { value } } });
-}
-
-export function zipkinConfig(
-  provider: ZipkinProvider,
-  { hostname, cluster }: OutsideService,
-  values: HeaderValues,
-): ZipkinConfig {
-  const { path, timeout, enable64bitTraceId, traceContextOption, headers } = provider;
-  return create(ZipkinConfigSchema, {
-    collectorEndpointVersion: ZipkinConfig_CollectorEndpointVersion.HTTP_JSON,
-    traceId128bit: !enable64bitTraceId,
-    sharedSpanContext: false,
-    traceContextOption: traceContextOption as number,
-    collectorService: {
-      httpUri: {
-        uri: `http://${hostname}${path === "" ? "/api/v2/spans" : path}`,
-        httpUpstreamType: { case: "cluster", value: cluster },
-        timeout: timeout ?? { seconds: 5n, nanos: 0 },
-      },
-      requestHeadersToAdd: headersToAdd(headers, values),
-    },
-  });
 }

@@ -28,6 +28,8 @@ export interface ConnectionManagerInputs {
   readonly traits: ListenerTraits;
   readonly direction: "inbound" | "outbound";
   readonly statPrefix: string;
+  /** Of a Gateway's server: instead of the prefix, as it is. */
+  readonly statName?: string;
   /** A name to ask for by RDS, routes in place, or a name for those that come host by host (SRDS). */
   readonly routes: string | RouteConfiguration | ScopedRoutes;
   readonly grpcWeb: boolean;
@@ -76,7 +78,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
   const knowsCallers = edge !== undefined || (direction === "outbound" && traits.useRemoteAddress);
   return create(HttpConnectionManagerSchema, {
     // The semicolon ends the prefix for stats tags whose values may hold dots.
-    statPrefix: `${statPrefix};`,
+    statPrefix: inputs.statName || `${statPrefix};`,
     routeSpecifier: routeSpecifier(routes),
     httpFilters: httpFilters({
       direction,

@@ -129,12 +129,18 @@ export function destinationRuleTls({
         ...(http2 && { alpnProtocols: ["h2"] }),
         tlsCertificateSdsSecretConfigs: own,
         ...(insecureSkipVerify
-          ? { validationContextType: { case: "validationContext" as const, value: {} } }
-          : validation(subjectAltNames, root, settings.caCrl)),
+          ? noValidation(credential)
+          : // A list of revoked certificates beside a Secret is the Secret's own.
+            validation(subjectAltNames, root, credential === "" ? settings.caCrl : "")),
         ...parameters(compliance, defaults),
       },
     }),
   );
+}
+
+/** As in istiod, empty for certificates in files only: Envoy's own default is the same. */
+function noValidation(credential: string): Pick<CommonTls, "validationContextType"> {
+  return credential === "" ? { validationContextType: { case: "validationContext", value: {} } } : {};
 }
 
 function ownSecrets(credential: string): Secret[] {

@@ -128,6 +128,7 @@ function httpFilters(
     traits,
     direction: "outbound",
     statPrefix: `outbound_${plan.name}`,
+    statName: chain.statName,
     routes: chain.routeName === scopedRoute ? { scoped: scopedRoute } : chain.routeName,
     grpcWeb: chain.protocol === "GRPC-Web",
     port: plan.port,

@@ -66,7 +66,9 @@ function chainsOf(view: View, { groups, port }: GatewayListener): readonly Gatew
     if (first !== undefined && hasPlainHttp(first.server)) {
       if (!servesHttp(view)) return [];
       const routeName = routeConfigurationName(first, port);
-      return [{ carries: "http", serverNames: [], tls: undefined, routeName, protocol: protocolOf(first) }];
+      return [
+        { carries: "http", serverNames: [], tls: undefined, routeName, statName: "", protocol: protocolOf(first) },
+      ];
     }
     return servers.flatMap<GatewayChain>((server) => {
       if (!isHttpServer(server.server)) return tcpChains(view, server);
@@ -85,6 +87,7 @@ function httpsChain(server: GatewayServer): GatewayHttpChain {
     serverNames: serverNames(server),
     tls: server.server.tls,
     routeName: routeConfigurationName(server, 0),
+    statName: server.server.name,
     protocol: protocolOf(server),
   };
 }

@@ -29,6 +29,8 @@ interface ChainMatch {
 export interface GatewayHttpChain extends ChainMatch {
   readonly carries: "http";
   readonly routeName: string;
+  /** The server's, for statistics; empty where they are the listener's. */
+  readonly statName: string;
   readonly protocol: Protocol;
 }
 

@@ -123,6 +123,8 @@ function meshChains(view: View, gatewayServer: GatewayServer): readonly GatewayT
         subsets.map((subset): GatewayTcpChain => {
           const cluster = sniName("outbound", number, subset, service.hostname);
           const destination = { host: service.hostname, subset };
+          // A tunnel begins at the proxy that opened the TLS.
+          const { tunnel: _, ...policy } = tcpPolicy(view, destination);
           return {
             carries: "tcp",
             serverNames: [cluster],
@@ -130,7 +132,7 @@ function meshChains(view: View, gatewayServer: GatewayServer): readonly GatewayT
             clusters: cluster,
             statPrefix: outboundStatName(view, { number, service }, cluster, destination),
             protocol,
-            policy: tcpPolicy(view, destination),
+            policy,
             isOfMesh: true,
           };
         }),

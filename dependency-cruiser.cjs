@@ -66,7 +66,7 @@ module.exports = {
       name: "http-servers-in-one-package",
       comment: "Ports of services are served by packages/http: use createHttpServer and its limits. A client is named here.",
       severity: "error",
-      from: { path: "^services/[^/]+/src/", pathNot: "(\\.(test|fixture)|issuer-keys/guarded-fetch)\\.ts$" },
+      from: { path: "^services/[^/]+/src/", pathNot: "(\\.(test|fixture)|issuer-keys/(guarded-fetch|forward-proxy))\\.ts$" },
       to: { path: "^(node:)?https?$", dependencyTypesNot: ["type-only"] },
     },
     {

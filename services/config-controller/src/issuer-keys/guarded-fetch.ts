@@ -1,19 +1,23 @@
 /**
  * Reads a document by a URI that stands in an object: bounded in time, size and redirects, and only from addresses that are allowed.
  * Names are resolved once, and the connection goes to an address that was checked: a name that changes in between leads nowhere else.
+ * Through a forward proxy names are resolved there: it decides where they may lead, and addresses that stand in the URI are checked here.
  */
 import { lookup as lookupName } from "node:dns/promises";
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { orAborted, timeLimit } from "@flotilla/runtime";
 import type { AddressRules } from "./address-rules.ts";
-import { IssuerKeysError, unreachable, unusable } from "./key-errors.ts";
+import { addressIn, type DocumentRequest, type OpenRequest, type ProxyOf, requestThrough } from "./forward-proxy.ts";
+import { IssuerKeysError, notAsked, unreachable, unusable } from "./key-errors.ts";
 
 export interface GuardedFetchOptions {
   readonly rules: AddressRules;
   /** PEM; all that servers may be vouched for by. */
   readonly roots: readonly string[];
+  /** Everything is asked directly unless given. */
+  readonly proxyOf?: ProxyOf;
   /** All addresses of a name; the system's resolver unless given. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
   readonly maxBytes?: number;
@@ -59,8 +63,7 @@ function urlOf(text: string, before: URL | undefined): URL {
 type Answer = { readonly text: string } | { readonly location: string };
 
 async function ask(url: URL, options: GuardedFetchOptions, until: AbortSignal): Promise<Answer> {
-  const addresses = await allowedAddresses(url, options, until);
-  const response = await send(url, addresses, options, until);
+  const response = await answerTo(await openerOf(url, options, until));
   try {
     const { statusCode = 0, headers } = response;
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) return { location: headers.location };
@@ -71,12 +74,23 @@ async function ask(url: URL, options: GuardedFetchOptions, until: AbortSignal): 
   }
 }
 
+/** A proxy's names are resolved there; an address is checked here. */
+async function openerOf(url: URL, options: GuardedFetchOptions, until: AbortSignal): Promise<OpenRequest> {
+  const headers = { accept: "application/json", "accept-encoding": "identity", "user-agent": "flotilla" };
+  const tls = { ca: [...options.roots], minVersion: "TLSv1.2" as const };
+  const request = { headers, tls, signal: until };
+  const proxy = options.proxyOf?.(url);
+  const isResolvedThere = proxy !== undefined && isIP(addressIn(url)) === 0;
+  const addresses = isResolvedThere ? [] : await allowedAddresses(url, options, until);
+  return proxy === undefined ? () => requestDirectly(url, addresses, request) : requestThrough(proxy, url, request);
+}
+
 async function allowedAddresses(
-  { hostname }: URL,
+  url: URL,
   { rules, resolve = systemResolve }: GuardedFetchOptions,
   until: AbortSignal,
 ): Promise<readonly string[]> {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const host = addressIn(url);
   const all = isIP(host) > 0 ? [host] : await orAborted(resolve(host), until).catch(nameProblem);
   const allowed = all.filter((address) => rules.isAllowed(address));
   if (allowed.length === 0)
@@ -93,30 +107,23 @@ async function systemResolve(host: string): Promise<readonly string[]> {
   return (await lookupName(host, { all: true })).map(({ address }) => address);
 }
 
-function send(
-  url: URL,
-  addresses: readonly string[],
-  { roots }: GuardedFetchOptions,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
+function requestDirectly(url: URL, addresses: readonly string[], { headers, tls, signal }: DocumentRequest) {
   const lookup: LookupFunction = (_host, { all }, callback) => {
     const found = addresses.map((address) => ({ address, family: isIP(address) }));
     const [first = { address: "", family: 0 }] = found;
     if (all === true) callback(null, found);
     else callback(null, first.address, first.family);
   };
-  const headers = { accept: "application/json", "accept-encoding": "identity", "user-agent": "flotilla" };
   // A connection of its own: one that is kept would lead to an address that was checked long ago.
   const common = { agent: false as const, lookup, headers, signal };
+  return url.protocol === "https:" ? requestHttps(url, { ...common, ...tls }) : requestHttp(url, common);
+}
+
+function answerTo(open: OpenRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request: ClientRequest =
-    url.protocol === "https:"
-      ? requestHttps(url, { ...common, ca: [...roots], minVersion: "TLSv1.2" })
-      : requestHttp(url, common);
+  const request = open();
   request.once("response", resolve);
-  request.once("error", (error: NodeJS.ErrnoException) =>
-    reject(unreachable(`cannot be asked: ${error.code ?? error.message}`, error)),
-  );
+  request.once("error", (error) => reject(notAsked(error)));
   request.end();
   return promise;
 }

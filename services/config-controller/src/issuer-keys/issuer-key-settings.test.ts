@@ -28,6 +28,24 @@ describe("keys of issuers", () => {
     }
   });
 
+  it("are fetched by the proxy that the usual variables name", async () => {
+    const proxy = createServer(({ url }, response) => response.end(`{"keys":[{"kty":"${url}"}]}`)).listen(
+      0,
+      "127.0.0.1",
+    );
+    await once(proxy, "listening");
+    const env = { HTTP_PROXY: `127.0.0.1:${(proxy.address() as AddressInfo).port}`, NO_PROXY: "b.invalid, c.invalid" };
+    const fetch = (source: string) => keyFetcher(read(env))(source, 5_000, new AbortController().signal);
+    try {
+      assert.match(await fetch("http://a.invalid/keys"), /"http:\/\/a.invalid\/keys"/);
+      await assert.rejects(fetch("http://c.invalid/keys"), /KEYS_UNREACHABLE/);
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+    }
+    assert.throws(() => read({ HTTPS_PROXY: "socks5://p.example" }), /HTTPS_PROXY/);
+  });
+
   it("need the file of their roots", () =>
     assert.throws(() => keyFetcher(read({ JWKS_CA_FILE: "/no/such/file" })), { code: "ENOENT" }));
 

@@ -4,6 +4,7 @@ import { getCACertificates } from "node:tls";
 import { duration, list, oneOf, type Setting, type SettingOptions, type SettingsOf, text } from "@flotilla/runtime";
 import { addressRules, parseRange } from "./address-rules.ts";
 import { fetchKeys } from "./fetch-keys.ts";
+import { proxyOf, proxyUrl } from "./forward-proxy.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 import type { IssuerKeysOptions } from "./issuer-keys.ts";
 
@@ -38,6 +39,23 @@ export const issuerKeySettings = {
     default: undefined,
     sentence: "PEM file of roots that vouch for servers with keys of issuers, beside those of the system.",
   }),
+  httpsProxy: proxy({
+    env: "HTTPS_PROXY",
+    default: undefined,
+    sentence:
+      "Forward proxy by which keys of issuers are fetched over TLS; it resolves their names, and decides where these may lead.",
+  }),
+  httpProxy: proxy({
+    env: "HTTP_PROXY",
+    default: undefined,
+    sentence: "Forward proxy by which keys of issuers are fetched in plain text.",
+  }),
+  noProxy: list({
+    env: "NO_PROXY",
+    default: [],
+    sentence:
+      "Hosts, domains and ranges of addresses from which keys of issuers are fetched without a proxy, separated by commas; * for all.",
+  }),
 } as const;
 
 type FetchSettings = SettingsOf<typeof issuerKeySettings>;
@@ -48,8 +66,13 @@ export function keyFetcher(settings: FetchSettings): IssuerKeysOptions["fetch"] 
   const rules = addressRules(allowedJwksRanges, blockedJwksRanges);
   const own = jwksCaFile === undefined ? [] : [readFileSync(jwksCaFile, "utf8")];
   const roots = [...getCACertificates("default"), ...getCACertificates("system"), ...own];
-  const fetchDocument = guardedFetch({ rules, roots });
+  const proxies = { https: settings.httpsProxy, http: settings.httpProxy, except: settings.noProxy };
+  const fetchDocument = guardedFetch({ rules, roots, proxyOf: proxyOf(proxies) });
   return (source, timeoutMs, stop) => fetchKeys(source, fetchDocument, timeoutMs, stop);
+}
+
+function proxy(options: SettingOptions<string | undefined>): Setting<string | undefined> {
+  return { ...text(options), bounds: "URL of HTTP or HTTPS, or host:port", parse: proxyUrl };
 }
 
 function ranges(options: SettingOptions<readonly string[]>): Setting<readonly string[]> {

@@ -23,6 +23,11 @@ export function unreachable(reason: string, cause?: unknown): IssuerKeysError {
   return new IssuerKeysError("KEYS_UNREACHABLE", reason, cause);
 }
 
+/** No connection to who would be asked. */
+export function notAsked(error: NodeJS.ErrnoException): IssuerKeysError {
+  return unreachable(`cannot be asked: ${error.code ?? error.message}`, error);
+}
+
 export function unusable(reason: string, cause?: unknown): IssuerKeysError {
   return new IssuerKeysError("KEYS_UNUSABLE", reason, cause);
 }

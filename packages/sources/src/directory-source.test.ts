@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -55,6 +55,22 @@ test("the first group is everything, then come changes, additions and deletions"
   assert.equal(await d.next(), "+z=1");
   await rm(join(d.path, "b.json"));
   assert.equal(await d.next(), "-y");
+});
+
+test("a file that is moved in has the time at which it came, not the one at which it was written", async () => {
+  const path = await mkdtemp(join(tmpdir(), "source-"));
+  const elsewhere = await mkdtemp(join(tmpdir(), "elsewhere-"));
+  await writeFile(join(elsewhere, "a.yaml"), rule("a", "1"));
+  await utimes(join(elsewhere, "a.yaml"), 1, 1);
+  await using source = directorySource({ path, ...admission });
+  const groups = source.groups(limit)[Symbol.asyncIterator]();
+  const beganMs = Date.now();
+  await groups.next();
+  await rename(join(elsewhere, "a.yaml"), join(path, "a.yaml"));
+  const { eventTimeMs = 0 } = (await groups.next()).value ?? {};
+  assert.ok(eventTimeMs >= beganMs - 1_000, `${eventTimeMs}`);
+  await groups.return?.();
+  for (const directory of [path, elsewhere]) await rm(directory, { recursive: true });
 });
 
 test("an empty directory has a first group too", async () => {

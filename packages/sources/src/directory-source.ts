@@ -230,7 +230,9 @@ export class FileTable {
       return [{ op: "delete", key: before.held.key }];
     }
     this.#inForce.set(id, { file, held });
-    if (before !== undefined && equalJson(before.held.object, held.object)) return [];
+    const hasMoved = before?.file !== file || before.held.line !== held.line;
+    // An equal object in another place is a change too: whoever shows it names that place.
+    if (before !== undefined && !hasMoved && equalJson(before.held.object, held.object)) return [];
     const provenance = { source: "file", location: `${file}:${held.line}` };
     return [{ op: "put", key: held.key, object: held.object, provenance }];
   }

@@ -43,10 +43,31 @@ test("changes of a file are its differences from before", () => {
   assert.deepEqual(apply(table, { a: `${rule("x", "1")}---\n${rule("y", "1")}` }), ["+x=1", "+y=1"]);
   assert.deepEqual(apply(table, { a: `${rule("y", "1")}---\n${rule("x", "2")}---\n${rule("z", "1")}` }), [
     "+x=2",
+    // It stands in another line.
+    "+y=1",
     "+z=1",
   ]);
-  assert.deepEqual(apply(table, { a: rule("z", "1") }), ["-x", "-y"]);
+  assert.deepEqual(apply(table, { a: rule("z", "1") }), ["+z=1", "-x", "-y"]);
   assert.deepEqual(apply(table, { a: undefined }), ["-z"]);
+});
+
+test("an object that moves is reported with its new place, in its file and to another one", () => {
+  const table = new FileTable();
+  const places = (texts: Readonly<Record<string, string | undefined>>) =>
+    table
+      .update(
+        new Map(
+          Object.entries(texts).map(([file, text]) => [
+            file,
+            text === undefined ? undefined : readObjects(file, text, admission),
+          ]),
+        ),
+      )
+      .map((change) => (change.op === "put" ? `${change.key.name} ${change.provenance?.location}` : change.op));
+  assert.deepEqual(places({ a: rule("x", "1") }), ["x a:1"]);
+  assert.deepEqual(places({ a: rule("x", "1") }), []);
+  assert.deepEqual(places({ a: `# moved\n${rule("x", "1")}` }), ["x a:2"]);
+  assert.deepEqual(places({ a: undefined, b: rule("x", "1") }), ["x b:1"]);
 });
 
 test("a syntax error keeps all of the file's objects and says where it is", () => {
@@ -93,7 +114,7 @@ test("a refused object keeps its last good version, the others of the file go on
   apply(table, { a: `${rule("x", "1")}---\n${rule("y", "1")}` });
   assert.deepEqual(apply(table, { a: `${rule("x", "bad")}---\n${rule("y", "2")}` }), ["+y=2"]);
   assert.deepEqual(problems(table), ["a:1 Rule/n/x spec is bad"]);
-  assert.deepEqual(apply(table, { a: rule("y", "2") }), ["-x"]);
+  assert.deepEqual(apply(table, { a: rule("y", "2") }), ["+y=2", "-x"], "y stands in another line");
 });
 
 test("an object whose kind or name is spoiled keeps its last good version", () => {
@@ -125,7 +146,7 @@ test("at once, the file that is first by name wins, and an object may move betwe
   const table = new FileTable();
   assert.deepEqual(apply(table, { b: rule("x", "2"), a: rule("x", "1") }), ["+x=1"]);
   assert.deepEqual(apply(table, { b: undefined }), []);
-  assert.deepEqual(apply(table, { a: undefined, c: rule("x", "1") }), []);
+  assert.deepEqual(apply(table, { a: undefined, c: rule("x", "1") }), ["+x=1"], "in its new place");
 });
 
 test("the second of the same object within a file is refused", () => {

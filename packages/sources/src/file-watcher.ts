@@ -74,7 +74,9 @@ export class FileWatcher implements AsyncDisposable {
   }
 
   async *batches(stop: AbortSignal): AsyncGenerator<FileBatch, void, undefined> {
+    let sinceMs = 0;
     for (let first = true; !stop.aborted; ) {
+      const startMs = Date.now();
       const looked = await this.#look();
       const waitMs = looked === undefined || this.#unwatched ? retryMs : this.#options.rescanMs;
       if (looked !== undefined) {
@@ -88,9 +90,10 @@ export class FileWatcher implements AsyncDisposable {
         }
         if (first || texts.size > 0) {
           this.#accept(looked);
-          yield { texts, eventTimeMs: first ? Date.now() : eventTime(looked) };
+          yield { texts, eventTimeMs: first ? Date.now() : eventTime(looked, sinceMs) };
         }
         first = false;
+        sinceMs = startMs;
       }
       await this.#settled(waitMs, stop);
     }
@@ -175,11 +178,14 @@ export class FileWatcher implements AsyncDisposable {
   }
 }
 
-/** When the newest of them was written; a deletion is only known to be now. */
-function eventTime(changed: ReadonlyMap<string, FileStamp | undefined>): number {
+/**
+ * The time at which the newest of them was written; a deletion is only known to be now. Files that are moved or copied keep older times, but
+ * they were not there when the look before began.
+ */
+function eventTime(changed: ReadonlyMap<string, FileStamp | undefined>, sinceMs: number): number {
   const now = Date.now();
   const times = [...changed.values()].map((stamp) => stamp?.mtimeMs ?? now);
-  return Math.min(now, Math.round(Math.max(...times, 0)) || now);
+  return Math.min(now, Math.max(Math.round(Math.max(...times, 0)) || now, sinceMs));
 }
 
 /** Callbacks for events, and for directories that cannot be watched. */

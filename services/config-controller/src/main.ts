@@ -49,6 +49,7 @@ async function run(service: ConfigService): Promise<void> {
     published,
     refused,
     conflicts: () => store.conflicts(),
+    placeOf: (key) => store.get(key)?.provenance,
     analysis: { isOn: settings.analyzes, maxServices: settings.analyzedServices },
     log: log.child({ part: "status" }),
   });

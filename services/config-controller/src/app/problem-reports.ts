@@ -59,7 +59,7 @@ function problemReporter(
     const problems = list();
     const { appeared, over } = known.update(problems);
     for (const problem of appeared) log.warn("refused", { ...problem });
-    for (const { file, object, reason } of over) log.info("accepted again after a refusal", { file, object, reason });
+    for (const { file, object, reason } of over) log.info("no longer refused", { file, object, reason });
     refused.set(problems.length);
     return problems;
   };

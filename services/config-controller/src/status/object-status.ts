@@ -60,6 +60,8 @@ interface StatusSources {
   readonly conflicts: () => readonly Conflict[];
   readonly distributions: Pick<Distributions, "of" | "findings">;
   readonly progress: Pick<RegistryProgress, "effectOf">;
+  /** Where an object in force is read from now: it may have moved since it was published. */
+  readonly placeOf?: ((key: ConfigKey) => Config["provenance"]) | undefined;
   /** Findings of the analysis; absent where it is not enabled. */
   readonly analysis?: { of(object: string): readonly Finding[] } | undefined;
 }
@@ -162,8 +164,8 @@ export class ObjectStatuses {
     const analysed = this.#sources.analysis?.of(object) ?? [];
     const warnings = [...own, ...this.#warningsOf(object, inForce), ...beside, ...analysed];
     const { config, position, cause } = inForce;
-    const source =
-      config.provenance && [config.provenance.source, config.provenance.location].filter(Boolean).join(" ");
+    const provenance = this.#sources.placeOf?.(config.key) ?? config.provenance;
+    const source = provenance && [provenance.source, provenance.location].filter(Boolean).join(" ");
     return {
       ...{ object, state, problems, warnings },
       ...(noEffect !== undefined && { noEffect }),

@@ -27,7 +27,7 @@ it("the status of an object follows reports of xds-server, progress of service-c
   const published = new PublishedConfig(common);
   const refused: SourceProblem[] = [];
   const status = openStatus({
-    ...{ bus, published, refused: () => refused, conflicts: () => [], log: noopLogger },
+    ...{ bus, published, refused: () => refused, conflicts: () => [], placeOf: () => undefined, log: noopLogger },
     analysis: { isOn: false, maxServices: 0 },
   });
   await published.begin();

@@ -1,5 +1,6 @@
 /** The parts that determine the status of objects, put together. */
 import type { Bus } from "@flotilla/bus";
+import type { ConfigKey, Provenance } from "@flotilla/model";
 import type { HttpHandler, Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { Conflict } from "../aggregate/aggregate-store.ts";
@@ -16,6 +17,8 @@ export interface OpenStatusOptions {
   readonly published: PublishedConfig;
   readonly refused: () => readonly SourceProblem[];
   readonly conflicts: () => readonly Conflict[];
+  /** Where an object in force is read from now. */
+  readonly placeOf: (key: ConfigKey) => Provenance | undefined;
   /** Enables the analysis of objects beside each other, and limits its number of Services. */
   readonly analysis: { readonly isOn: boolean; readonly maxServices: number };
   readonly log: Logger;
@@ -40,6 +43,7 @@ export function openStatus({
   published,
   refused,
   conflicts,
+  placeOf,
   analysis: settings,
   log,
 }: OpenStatusOptions): RunningStatus {
@@ -47,7 +51,7 @@ export function openStatus({
   const progress = new RegistryProgress();
   const { isOn, maxServices } = settings;
   const analysis = isOn ? new AnalysisFindings({ published, maxServices, log }) : undefined;
-  const statuses = new ObjectStatuses({ published, distributions, progress, refused, conflicts, analysis });
+  const statuses = new ObjectStatuses({ published, distributions, progress, refused, conflicts, placeOf, analysis });
   const changed = new ChangedObjects({ published, distributions, refused });
   return {
     page: objectsPage(statuses, () => published.position),

@@ -41,10 +41,7 @@ describe("problems of sources", () => {
     one.reports.note();
     await until(() => one.conditions.length > 1, soon);
     assert.equal(one.conditions[1], undefined);
-    assert.deepEqual(one.lines.slice(2), [
-      "accepted again after a refusal: Service/shop/a",
-      "accepted again after a refusal: Service/shop/b",
-    ]);
+    assert.deepEqual(one.lines.slice(2), ["no longer refused: Service/shop/a", "no longer refused: Service/shop/b"]);
     assert.equal(await one.counted(), "0");
   });
 

@@ -45,7 +45,7 @@ export class ProblemReports {
     const refused = this.list();
     const { appeared, over } = this.#known.update(refused);
     for (const problem of appeared) log.warn("refused", { ...problem });
-    for (const { file, object, reason } of over) log.info("accepted again after a refusal", { file, object, reason });
+    for (const { file, object, reason } of over) log.info("no longer refused", { file, object, reason });
     this.#options.refused.set(refused.length);
     const text = refused.length === 0 ? undefined : `${refused.length} objects or files, see /debug/problems`;
     health.setCondition("refused", text);

@@ -31,3 +31,13 @@ it("the bus is a condition while it is away, and ignored values are named and co
   stop.abort();
   assert.deepEqual(await bus.publish([]), []);
 });
+
+it("the condition names servers without users and files", async () => {
+  const named: (string | undefined)[] = [];
+  const health = { setCondition: (name: string, reason?: string) => void (name === "bus" && named.push(reason)) };
+  const url = "nats://user:secret@one.example:4222?nkey=%2Fkeys%2Fa.nkey,tls://two.example:4222?ca=/ca.crt";
+  const stop = AbortSignal.abort(new Error("enough"));
+  const options = { url, seal: undefined, publisher: "p", log: noopLogger, health, metrics: createMetrics() };
+  await assert.rejects(connectWithHealth(options as never, stop));
+  assert.equal(named[0], "waiting for nats://one.example:4222,tls://two.example:4222");
+});

@@ -20,13 +20,18 @@ export async function connectWithHealth(
     log.warn("SEAL_KEY_FILE is not set: values of the bus are not authenticated");
   const setAside = options.setAside ?? new SetAside({ log, nowMs });
   reportSetAside(setAside, { health, metrics });
-  health.setCondition("bus", `waiting for ${options.url.replaceAll(/\/\/[^/,]*@/g, "//")}`);
+  health.setCondition("bus", `waiting for ${plainUrls(options.url)}`);
   const bus = await connectBus({ ...options, setAside }, stop);
   const report = () => health.setCondition("bus", bus.state.connected ? undefined : `unreachable: ${bus.state.reason}`);
   bus.onState(report);
   report();
   closeWhereAway(bus, stop);
   return bus;
+}
+
+/** Servers without what proves the service to them: users, and parameters that name files. */
+function plainUrls(urls: string): string {
+  return urls.replaceAll(/\/\/[^/,]*@/g, "//").replaceAll(/\?[^,]*/g, "");
 }
 
 /** A service that stops does not wait for unreachable servers: its successor publishes its changes. */

@@ -148,6 +148,7 @@ export {
   resolveShortName,
   serviceHostname,
 } from "./names/host.ts";
+export { nearestName } from "./names/nearest-name.ts";
 export { maxNamespaceLength, type ObjectName, objectName, problemOfName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";
 export { type Branded, type TextCodec, type TextOf, textCodec } from "./names/text-codec.ts";

@@ -72,7 +72,7 @@ interface KeyProblem {
  * Keys that a mapping has for the second time, and those that are lists or mappings: no object of an API has one, and as a text of a text of a
  * text, which JavaScript would make of it, one of 400 levels takes 12 s.
  */
-function wrongKeys(document: Document): readonly KeyProblem[] {
+export function wrongKeys(document: Document): readonly KeyProblem[] {
   const found: KeyProblem[] = [];
   // The parser's own way from an alias to its anchor reads the whole document.
   const anchors = new Map<string, Node>();

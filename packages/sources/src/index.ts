@@ -8,7 +8,7 @@ export {
   documentSource,
   readDocumentAside,
 } from "./document-source.ts";
-export { type ParsedDocument, parseDocumentAside } from "./documents.ts";
+export { type ParsedDocument, parseDocumentAside, wrongKeys } from "./documents.ts";
 export type { SourceErrorCode } from "./errors.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";
 export type { Admission, FileReading, KnownKind } from "./read-objects.ts";

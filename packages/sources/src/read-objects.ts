@@ -16,6 +16,8 @@ export interface KnownKind {
 /** The kinds to read, and the check of their objects. */
 export interface Admission {
   kindOf(apiVersion: string, kind: string): KnownKind | undefined;
+  /** The reason why an unsupported kind is refused; absent: that it is not known. */
+  unknownKind?(apiVersion: string, kind: string): string;
   /** Findings refuse the object. */
   check(object: KubeObject): readonly { readonly field: string; readonly reason: string }[];
   /** Called where there is time to wait, before `check` of the same object: a large one is looked at aside. Undefined where that is not needed. */
@@ -196,7 +198,10 @@ function readObject(value: unknown, line: number, admission: Admission): Unjudge
   if (typeof apiVersion !== "string" || apiVersion === "") return refuse("apiVersion", "is missing");
   if (typeof kind !== "string" || kind === "") return refuse("kind", "is missing");
   const known = admission.kindOf(apiVersion, kind);
-  if (known === undefined) return refuse("kind", `${apiVersion} ${kind} is no kind that is known here`);
+  if (known === undefined) {
+    const reason = admission.unknownKind?.(apiVersion, kind);
+    return refuse("kind", reason ?? `${apiVersion} ${kind} is no kind that is known here`);
+  }
   if (!known.wanted) return [];
   if (!isObject(metadata)) return refuse("metadata", "is missing");
   const { name, namespace = "" } = metadata;

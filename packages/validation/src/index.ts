@@ -8,4 +8,5 @@ export { validateProxyConfig } from "./semantic/mesh-default-config.ts";
 export { validateMeshNetworks } from "./semantic/mesh-networks.ts";
 export type { GatewayRole, ServedIngress, ServedKinds } from "./semantic/shared/served-kinds.ts";
 export { durationMs } from "./semantic/shared/values.ts";
+export { nearestKind, unknownKindText } from "./unknown-kind.ts";
 export { createValidator, isEnvoyFilter } from "./validate-object.ts";

@@ -1,12 +1,11 @@
 /** Annotations of Istio on Kubernetes' own objects: known, at the right place, with a value that can be followed. */
 import { checkAnnotations } from "@flotilla/injection/annotations";
-import { ownValue } from "@flotilla/model";
+import { nearestName, ownValue } from "@flotilla/model";
 import { field, items, textOf } from "@flotilla/validation/field";
 import type { Analyzer } from "../analyzer.ts";
 import { type Finding, finding } from "../finding.ts";
 import type { MeshObject } from "../mesh-object.ts";
 import { suggestion } from "../shared/hosts.ts";
-import { nearestName } from "../shared/nearest-name.ts";
 import { isAnnotationOfMesh, type KnownAnnotation, knownAnnotations } from "./annotation-table.ts";
 
 const kinds = ["Deployment", "Namespace", "Pod", "Service"] as const;

@@ -1,10 +1,10 @@
 /** AuthorizationPolicies that protect no workload, or name namespaces that do not exist. */
+import { nearestName } from "@flotilla/model";
 import { fieldAt, isSet, items, texts } from "@flotilla/validation/field";
 import type { Analyzer, Mesh } from "../analyzer.ts";
 import { type Finding, finding } from "../finding.ts";
 import type { MeshObject } from "../mesh-object.ts";
 import { suggestion } from "../shared/hosts.ts";
-import { nearestName } from "../shared/nearest-name.ts";
 import { rootNamespace } from "../shared/settings.ts";
 import { isInMesh, labelsOf, podsByLabel, selectedPods, selectorText } from "../shared/workloads.ts";
 

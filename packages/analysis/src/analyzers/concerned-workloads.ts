@@ -1,11 +1,10 @@
 /** Objects that concern no proxy: selectors that no workload has, and targets that are not there. */
-import { matchesLabels } from "@flotilla/model";
+import { matchesLabels, nearestName } from "@flotilla/model";
 import { type Field, field, fieldAt, items, textOf } from "@flotilla/validation/field";
 import type { Analyzer, Mesh } from "../analyzer.ts";
 import { type Finding, finding } from "../finding.ts";
 import { fullName, type MeshObject } from "../mesh-object.ts";
 import { suggestion } from "../shared/hosts.ts";
-import { nearestName } from "../shared/nearest-name.ts";
 import { rootNamespace } from "../shared/settings.ts";
 import { labelsOf, podsByLabel, selectedPods, selectorText } from "../shared/workloads.ts";
 

@@ -17,6 +17,8 @@ export const destinationRuleHosts: Analyzer = {
   indexes: [...serviceIndexes, podsByLabel],
   check: (rule, mesh) => {
     const at = field(rule.spec, "host");
+    // Validation reports a host that is not there.
+    if (textOf(at) === "") return [];
     const exportTo = texts(rule.spec, "exportTo").map(({ value }) => value);
     const question = { host: textOf(at), namespace: rule.key.namespace, exportTo };
     const service = serviceOf(mesh, question);

@@ -1,11 +1,11 @@
 /** Destinations of routes: hosts, ports and subsets that are not there. */
+import { nearestName } from "@flotilla/model";
 import { type Field, field, fieldAt, isSet, items, numberOf, textOf, texts } from "@flotilla/validation/field";
 import type { Analyzer, Index, Mesh } from "../analyzer.ts";
 import { type Finding, finding, oncePerText } from "../finding.ts";
 import { fullName, type MeshObject } from "../mesh-object.ts";
 import { type Destination, destinationsOf } from "../shared/destinations.ts";
 import { hostSuggestion, portsOf, serviceIndexes, serviceOf, suggestion } from "../shared/hosts.ts";
-import { nearestName } from "../shared/nearest-name.ts";
 
 /** The counterpart of istioctl's virtualservice.DestinationHostAnalyzer. */
 export const routeDestinations: Analyzer = {

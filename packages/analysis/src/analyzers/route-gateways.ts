@@ -1,11 +1,10 @@
 /** The gateways of VirtualServices: they exist, serve the hosts, and verify the tokens that routes ask for. */
-import { type Hostname, hostsOverlap, matchesLabels } from "@flotilla/model";
+import { type Hostname, hostsOverlap, matchesLabels, nearestName } from "@flotilla/model";
 import { entries, field, fieldAt, items, textOf, texts } from "@flotilla/validation/field";
 import type { Analyzer, Mesh } from "../analyzer.ts";
 import { type Finding, finding } from "../finding.ts";
 import { fullName, type MeshObject, nameIn } from "../mesh-object.ts";
 import { suggestion } from "../shared/hosts.ts";
-import { nearestName } from "../shared/nearest-name.ts";
 import { rootNamespace } from "../shared/settings.ts";
 import { labelsOf, podsByLabel, selectedPods } from "../shared/workloads.ts";
 

@@ -1,9 +1,8 @@
 /** Resolves a host to services, as seen from a namespace. */
-import { type Hostname, hostCovers, isWildcard, resolveShortName } from "@flotilla/model";
+import { type Hostname, hostCovers, isWildcard, nearestName, resolveShortName } from "@flotilla/model";
 import { field, items, numberOf, texts } from "@flotilla/validation/field";
 import type { Index, Mesh } from "../analyzer.ts";
 import type { MeshObject } from "../mesh-object.ts";
-import { nearestName } from "./nearest-name.ts";
 
 const everywhere = "*";
 const clusterDomain = "cluster.local";

@@ -115,7 +115,7 @@ describe("objects of foreign kinds in a list", () => {
     const typo = { ...virtualService("a", "a"), kind: "VirtualServce" };
     const { status, body } = await api.call("POST", url, list(virtualService("b", "b"), typo));
     assert.equal(status, 400);
-    assert.match(body.message, /VirtualServce is no kind that is served here/);
+    assert.match(body.message, /VirtualServce is no kind that is known here: is VirtualService meant\?/);
   });
 });
 

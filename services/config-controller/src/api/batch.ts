@@ -1,6 +1,7 @@
 /** Several objects written at once: all of them become true together, or none does. */
 import { isForeignKind, kindOf } from "@flotilla/kinds";
 import { type ConfigStore, isObject, StoreError } from "@flotilla/model";
+import { unknownKindText } from "@flotilla/validation";
 import { configSchemas } from "../store/config-schemas.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { ApiError, type Cause, fromStore } from "./api-error.ts";
@@ -126,8 +127,7 @@ function pathOf(item: unknown, defaultNamespace: string): NamedPath {
     throw new ApiError(400, "BadRequest", "apiVersion and kind are missing");
   const row = kindOf({ apiVersion, kind });
   const schema = row && configSchemas.find(({ name }) => name === row.name);
-  if (schema === undefined)
-    throw new ApiError(400, "BadRequest", `${apiVersion} ${kind} is no kind that is served here`);
+  if (schema === undefined) throw new ApiError(400, "BadRequest", unknownKindText({ apiVersion, kind }));
   const { name, namespace = defaultNamespace } = isObject(metadata) ? metadata : {};
   if (typeof name !== "string" || typeof namespace !== "string")
     throw new ApiError(400, "BadRequest", `a ${kind} has no metadata.name`);

@@ -38,7 +38,11 @@ type Page = ReturnType<typeof historyPage>;
 async function ask(page: Page, query: string) {
   const { status = 200, json } = (await page({ query: new URLSearchParams(query) } as never)) as {
     status?: number;
-    json: { error?: string; generations?: { generation: number; objects: object[] }[]; [key: string]: unknown };
+    json: {
+      error?: string;
+      generations?: { generation: number; changes: number; objects: { object: string }[] }[];
+      [key: string]: unknown;
+    };
   };
   return { status, json };
 }
@@ -78,6 +82,8 @@ describe("the history", () => {
     assert.deepEqual(await positions("limit=2"), [7, 6]);
     assert.deepEqual(await positions("object=vs/v20.shop"), [6]);
     assert.deepEqual(await positions("object=vs/none.shop"), []);
+    const [one] = (await ask(historyPage(ledger), "object=vs/v29.shop")).json.generations ?? [];
+    assert.deepEqual([one?.changes, one?.objects?.map(({ object }) => object)], [30, ["VirtualService/shop/v29"]]);
   });
 
   it("is searched and cut for lists, with the names that rows have", async () => {

@@ -51,9 +51,14 @@ export function historyPage(ledger: Ledger): HttpHandler {
       const generations = all
         .slice(-limit)
         .reverse()
-        .map((one) => ({ ...one, objects: one.objects.slice(0, maxObjects) }));
+        .map((one) => ({ ...one, objects: shownObjects(one, object) }));
       return { json: { generations } };
     });
+}
+
+/** The first of them; of one object that is asked for, that one alone. */
+function shownObjects({ objects }: ListedGeneration, asked: ConfigKeyText | null): ListedGeneration["objects"] {
+  return asked === null ? objects.slice(0, maxObjects) : objects.filter(({ object }) => object === asked);
 }
 
 /** Oldest first. */

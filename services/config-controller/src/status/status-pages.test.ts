@@ -19,6 +19,9 @@ describe("an object's name", () => {
     ["Namespace/shop", "Namespace//shop"],
     ["gw/gate.shop", "Gateway/shop/gate"],
     ["KubernetesGateway/gate.shop", "KubernetesGateway/shop/gate"],
+    ["Namespace//shop", "Namespace//shop"],
+    ["MeshConfig//mesh", "MeshConfig//mesh"],
+    ["MeshConfig/mesh", "MeshConfig//mesh"],
   ] as const)
     it(`${text} is ${key}`, () => assert.equal(configKeyText(parseObjectName(text)), key));
 
@@ -31,6 +34,8 @@ describe("an object's name", () => {
 
   for (const [text, reason] of [
     ["Thing/a.b", /"Thing" in "Thing\/a\.b" is no kind of configuration/],
+    ["VirtualServce/a.b", /no kind of configuration: is VirtualService meant\?/],
+    ["reviews", /"reviews" is not KIND\/NAME\.NAMESPACE, such as VirtualService\/reviews\.shop/],
     ["vs", /"vs" is not KIND\/NAME\.NAMESPACE/],
     ["vs/a/b/c", /is not KIND\/NAME\.NAMESPACE/],
     ["vs/a", /"vs\/a" names no namespace: VirtualService\/a\.NAMESPACE/],

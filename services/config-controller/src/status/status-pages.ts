@@ -4,6 +4,7 @@ import { type Kind, kinds } from "@flotilla/kinds";
 import { type ConfigKey, configKeyText } from "@flotilla/model";
 import { meshConfigKey, meshNetworksKey } from "@flotilla/registry/config";
 import { type HttpHandler, type HttpReply, TimeSlice } from "@flotilla/runtime";
+import { nearestKind } from "@flotilla/validation";
 import { ConfigError } from "../errors.ts";
 import { type ObjectStatus, type ObjectStatuses, statusKey } from "./object-status.ts";
 
@@ -61,17 +62,24 @@ const meshDocuments: readonly ConfigKey[] = [meshConfigKey, meshNetworksKey];
  * `Kind/namespace/name`. Names may have dots, namespaces have none. @throws ConfigError CONFIG_BAD_NAME
  */
 export function parseObjectName(text: string): ConfigKey {
-  const [kindText = "", first = "", second, ...more] = text.split("/");
-  const document = meshDocuments.find((key) => key.kind.toLowerCase() === text.toLowerCase());
+  // Objects without a namespace are written `Namespace//shop` where kind, namespace and name stand apart.
+  const [kindText = "", first = "", second, ...more] = text.replace("//", "/").split("/");
+  const document = meshDocuments.find((key) => key.kind.toLowerCase() === kindText.toLowerCase());
   if (document !== undefined) return document;
   const kind = kinds.find((row) => isCalled(row, kindText.toLowerCase()));
-  if (kind === undefined) throw badName(`"${kindText}" in "${text}" is no kind of configuration`);
+  if (kind === undefined) throw badName(unknownText(kindText, text));
   if (first === "" || more.length > 0) throw badName(`"${text}" is not KIND/NAME.NAMESPACE`);
   if (second !== undefined) return { kind: kind.name, namespace: first, name: second };
   if (!kind.namespaced) return { kind: kind.name, namespace: "", name: first };
   const dot = first.lastIndexOf(".");
   if (dot <= 0) throw badName(`"${text}" names no namespace: ${kind.name}/${first}.NAMESPACE`);
   return { kind: kind.name, namespace: first.slice(dot + 1), name: first.slice(0, dot) };
+}
+
+function unknownText(kind: string, text: string): string {
+  if (kind === text) return `"${text}" is not KIND/NAME.NAMESPACE, such as VirtualService/reviews.shop`;
+  const nearest = nearestKind(kind);
+  return `"${kind}" in "${text}" is no kind of configuration${nearest === undefined ? "" : `: is ${nearest} meant?`}`;
 }
 
 function badName(reason: string): ConfigError {

@@ -12,7 +12,7 @@ import {
   type SourceChange,
   type SourceProblem,
 } from "@flotilla/sources";
-import { createValidator, type Problem } from "@flotilla/validation";
+import { createValidator, type Problem, unknownKindText } from "@flotilla/validation";
 import { maxInlineLength, ValidationThread } from "@flotilla/validation/aside";
 
 /** Objects that were written together. The first group of a source is everything it has. */
@@ -118,6 +118,7 @@ export function configAdmission(): Admission {
       if (configKind(apiVersion, kind) !== undefined) return { namespaced: row.namespaced, wanted: true };
       return { namespaced: row.namespaced, wanted: false, isForeign };
     },
+    unknownKind: (apiVersion, kind) => unknownKindText({ apiVersion, kind }),
     prepare(object) {
       const json = JSON.stringify(object);
       if (json.length <= maxInlineLength) return undefined;

@@ -88,7 +88,10 @@ test("a directory and mesh documents become one view, and each change of a file 
   });
   assert.deepEqual(
     listProblems(sources, store).map(({ line, field, reason }) => `${line} ${field} ${reason}`),
-    ["17 kind networking.istio.io/v1 VirtualServce is no kind that is known here", "21 spec.egres unknown field"],
+    [
+      "17 kind networking.istio.io/v1 VirtualServce is no kind that is known here: is VirtualService meant?",
+      "21 spec.egres unknown field",
+    ],
   );
 
   const deployments = { source: `file:${path}`, apiVersion: "apps/v1", kind: "Deployment" };

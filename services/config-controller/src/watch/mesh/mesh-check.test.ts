@@ -8,7 +8,7 @@ const cases: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["nothing", {}, []],
   ["a good one", { trustDomain: "td", defaultConfig: { concurrency: 2 } }, []],
   ["a field of a newer version", { fromTheFuture: 1 }, []],
-  ["a wrong type", { trustDomain: 5 }, ["MeshConfig.trust_domain"]],
+  ["a wrong type", { trustDomain: 5 }, ["trustDomain"]],
   ["a port that is none", { proxyListenPort: 70_000 }, ["proxyListenPort"]],
   [
     "a setting of proxies that means nothing",
@@ -16,7 +16,12 @@ const cases: readonly (readonly [string, JsonObject, readonly string[]])[] = [
     ["defaultConfig.discoveryAddress"],
   ],
   ["a deprecated setting", { defaultConfig: { proxyMetadata: { ISTIO_META_DNS_AUTO_ALLOCATE: "true" } } }, []],
-  ["a wrong value", { outboundTrafficPolicy: { mode: "SOME" } }, ["MeshConfig.OutboundTrafficPolicy.Mode"]],
+  ["a wrong value", { outboundTrafficPolicy: { mode: "SOME" } }, ["outboundTrafficPolicy.mode"]],
+  [
+    "a wrong type within",
+    { fromTheFuture: 1, trustDomain: "td", defaultConfig: { binaryPath: "x", concurrency: "many" } },
+    ["defaultConfig.concurrency"],
+  ],
 ];
 
 for (const [name, document, expected] of cases) {

@@ -1,5 +1,5 @@
 /** Refuses mesh documents that do not fit their message, or whose fields mean nothing; loaded only where there is a document to check. */
-import type { Config, JsonObject } from "@flotilla/model";
+import { type Config, isObject, type JsonObject } from "@flotilla/model";
 import { fromJson, ProtoError } from "@flotilla/proto";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { MeshNetworksSchema } from "@flotilla/proto/mesh/v1alpha1/network_pb";
@@ -13,18 +13,15 @@ export function checkMeshDocument({ key, spec }: Config): readonly Finding[] {
   const schema = isNetworks ? MeshNetworksSchema : MeshConfigSchema;
   const strict = failure(schema, spec, false);
   // Reading leniently forgives wrong enum values too: only a document with unknown fields is read so.
-  const message =
-    strict !== undefined && / key "[^"]*" is unknown$/.test(strict) ? failure(schema, spec, true) : strict;
-  if (message !== undefined) return [finding(message)];
+  const message = isUnknownKey(strict) ? failure(schema, spec, true) : strict;
+  if (message !== undefined) return [finding(message, unreadablePath(schema, spec))];
   const problems = (isNetworks ? validateMeshNetworks : validateMeshConfig)(spec as JsonObject);
   return problems.filter(({ severity }) => severity === "error").map(({ field, reason }) => ({ field, reason }));
 }
 
-function failure(
-  schema: typeof MeshNetworksSchema | typeof MeshConfigSchema,
-  spec: unknown,
-  ignoreUnknownFields: boolean,
-): string | undefined {
+type MeshSchema = typeof MeshNetworksSchema | typeof MeshConfigSchema;
+
+function failure(schema: MeshSchema, spec: unknown, ignoreUnknownFields: boolean): string | undefined {
   try {
     fromJson(schema, spec as never, { ignoreUnknownFields });
     return undefined;
@@ -35,10 +32,38 @@ function failure(
 }
 
 /** `… cannot decode field istio.mesh.v1alpha1.MeshConfig.trust_domain from JSON: expected string, got 5` */
-function finding(message: string): Finding {
+function finding(message: string, path: string): Finding {
   const found = /cannot decode (?:field|enum|message) (\S+) from JSON: /.exec(message);
-  if (found === null) return { field: "", reason: message };
-  const [text, field = ""] = found;
-  const reason = message.slice(found.index + text.length);
-  return { field: field.replace(/^istio\.mesh\.v1alpha1\./, ""), reason: `cannot be read: ${reason}` };
+  if (found === null) return { field: path, reason: message };
+  return { field: path, reason: `cannot be read: ${message.slice(found.index + found[0].length)}` };
+}
+
+/** The innermost value that cannot be read by itself: the error names its message alone, not where in the document it stands. */
+function unreadablePath(schema: MeshSchema, spec: unknown): string {
+  const path: string[] = [];
+  let node = spec;
+  for (;;) {
+    const next = membersOf(node).find(([key, member]) => isUnreadable(schema, nested([...path, key], member)));
+    if (next === undefined) return path.join(".");
+    path.push(next[0]);
+    node = next[1];
+  }
+}
+
+function isUnreadable(schema: MeshSchema, spec: unknown): boolean {
+  const message = failure(schema, spec, false);
+  return message !== undefined && !isUnknownKey(message);
+}
+
+function isUnknownKey(message: string | undefined): boolean {
+  return message !== undefined && / key "[^"]*" is unknown$/.test(message);
+}
+
+/** Lists are left whole: their members need not make sense alone. */
+function membersOf(node: unknown): readonly (readonly [string, unknown])[] {
+  return isObject(node) ? Object.entries(node) : [];
+}
+
+function nested(path: readonly string[], value: unknown): unknown {
+  return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 }

@@ -28,7 +28,7 @@ it("a document that is wrong from the start holds nothing up, and what the strea
   assert.equal(source.isIncomplete?.({ kind: "Sidecar", namespace: "shop", name: "x" }), false);
   assert.deepEqual(
     source.problems().map(({ field }) => field),
-    ["MeshConfig.trust_domain"],
+    ["trustDomain"],
   );
 
   await writeFile(path, "trustDomain: right\n");

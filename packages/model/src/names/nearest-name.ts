@@ -1,5 +1,5 @@
 /** The name that was probably meant where one is misspelt. */
-import { compareText } from "@flotilla/model";
+import { compareText } from "../config/config.ts";
 
 /** The known name with the fewest changes of letters; undefined where even that differs by more than a third of so many letters. */
 export function nearestName(name: string, known: readonly string[], letters: number = name.length): string | undefined {

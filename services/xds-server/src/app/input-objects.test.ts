@@ -40,7 +40,7 @@ const cases: readonly (readonly [string, input: string, want: readonly object[]]
   [
     "a service of a ServiceEntry",
     "service/shop/e.example",
-    [{ input: "service/shop/e.example", object: "ServiceEntry/shop/e" }],
+    [{ input: "service/shop/e.example", object: "ServiceEntry/shop/e", source: "files" }],
   ],
   [
     "endpoints by their pods, the others by their host",
@@ -53,7 +53,7 @@ const cases: readonly (readonly [string, input: string, want: readonly object[]]
   ["endpoints that are not there", "endpoints/shop/none", []],
   ["the MeshConfig", "mesh", [{ input: "mesh", object: "MeshConfig" }]],
   ["networks that are not set", "networks", []],
-  ["a setting", "feature/domainSuffix", [{ input: "feature/domainSuffix", object: "setting domainSuffix" }]],
+  ["a setting", "feature/domainSuffix", [{ input: "feature/domainSuffix", object: "setting DOMAIN_SUFFIX" }]],
   ["a setting that has its default", "feature/none", []],
   ["names of services only", "service-names", []],
 ];

@@ -1,6 +1,7 @@
 /** Finds the objects of the mesh behind an input of the core, for explanations. */
 import type { Graph } from "@flotilla/incremental";
 import { type Config, configKeyText, type Workload } from "@flotilla/model";
+import { type FeatureName, featureSettings } from "../snapshot/features.ts";
 import { keys } from "../snapshot/row-index.ts";
 import type { Subject } from "../snapshot/subject.ts";
 
@@ -26,10 +27,9 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
       return value === undefined ? [] : [value].flat().map((config) => whole(config as Config));
     }
     case "service":
-      return [...(graph.get(keys.service(name))?.values() ?? [])].map(({ definedBy }) => ({
-        input,
-        object: definedBy,
-      }));
+      return [...(graph.get(keys.service(name))?.values() ?? [])].map(({ definedBy }) =>
+        registryObject(graph, input, definedBy),
+      );
     case "endpoints": {
       const endpoints = [...(graph.get(keys.endpoints(name))?.values() ?? [])].flat();
       const origins = new Set(endpoints.map(({ definedBy }) => definedBy ?? `endpoints of ${name.hostname}`));
@@ -40,7 +40,7 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
       return workload === undefined ? [] : [registryObject(graph, input, workloadText(workload))];
     }
     case "feature":
-      return graph.get(input) === undefined ? [] : [{ input, object: `setting ${first}` }];
+      return graph.get(input) === undefined ? [] : [{ input, object: `setting ${settingName(first)}` }];
     case "mesh":
       return [{ input, object: "MeshConfig" }];
     case "networks":
@@ -48,6 +48,11 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
     default:
       return [];
   }
+}
+
+/** As the environment has it; inputs that are no setting of the environment have their own name. */
+function settingName(feature: string): string {
+  return Object.hasOwn(featureSettings, feature) ? featureSettings[feature as FeatureName].env : feature;
 }
 
 function workloadText({ kind, namespace, name }: Workload): string {

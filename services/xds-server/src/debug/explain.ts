@@ -3,7 +3,7 @@
  * since which it is as it is, and the difference that this change made.
  */
 import { appliedText, causeText, type Difference, jsonDifferences, ownValue } from "@flotilla/model";
-import { bytesToJson, typeUrl as urls } from "@flotilla/proto";
+import { bytesToJson, shownType, typeUrl as urls } from "@flotilla/proto";
 import type { HttpReply } from "@flotilla/runtime";
 import type { Resource } from "@flotilla/xds";
 import type { StreamRecord } from "../serve/stream-record.ts";
@@ -61,9 +61,9 @@ export function explainPage(sources: ExplainSources): DebugPage {
       const [type, name] = [question.query.get("type"), question.query.get("name")];
       if (type === null || name === null)
         return plain(400, "explain needs proxyID, type (cds, lds, rds, eds or a type URL) and name");
-      return aboutProxy(sources, question, (stream) =>
-        explain(sources, stream, ownValue(shortTypes, type) ?? type, name),
-      );
+      const url = ownValue(shortTypes, type) ?? type;
+      if (!url.includes("/")) return plain(400, `type ${JSON.stringify(type)} is no type URL and none of ${typeWords}`);
+      return aboutProxy(sources, question, (stream) => explain(sources, stream, url, name));
     },
   };
 }
@@ -82,11 +82,16 @@ export const shortTypes: Readonly<Record<string, string>> = {
   ...urls,
 };
 
+const typeWords = Object.keys(shortTypes)
+  .filter((word) => word.endsWith("ds"))
+  .join(", ");
+
 function explain(sources: ExplainSources, stream: StreamRecord, type: string, name: string): HttpReply {
   const { core, history, position } = sources;
   const subject = core.subjectOf(stream.proxy);
   const resource = core.resource(subject, type, name);
-  if (resource === undefined) return plain(404, `${stream.proxy.id} gets no ${type} named ${JSON.stringify(name)}`);
+  if (resource === undefined)
+    return plain(404, `${stream.proxy.id} gets no ${shownType(type)} named ${JSON.stringify(name)}`);
   const madeFrom = originsOf(sources, core.explain(subject, type, name));
   const change = history.changeTo(type, resource);
   const explanation: Explanation = {
@@ -107,7 +112,7 @@ function explain(sources: ExplainSources, stream: StreamRecord, type: string, na
       },
     }),
     madeFrom,
-    delivery: deliveryOf(stream, type),
+    delivery: deliveryOf(stream, type, name),
   };
   return { json: explanation };
 }
@@ -151,9 +156,10 @@ function differencesOf(before: Resource | undefined, after: Resource): readonly 
   return before === undefined ? [] : jsonDifferences(json(before), json(after)).slice(0, maxDifferences);
 }
 
-function deliveryOf(stream: StreamRecord, type: string): Readonly<Record<string, unknown>> {
+function deliveryOf(stream: StreamRecord, type: string, name: string): Readonly<Record<string, unknown>> {
   const record = stream.types().get(type);
-  if (record === undefined) return { asked: false };
+  // Some types are made for every name: that there is one does not mean that the proxy subscribes to it.
+  if (record === undefined || (record.subscribed !== "*" && !record.names().has(name))) return { asked: false };
   const { sent, acknowledged, rejection, isDue } = record;
   const at = (receipt: typeof sent) =>
     receipt && {

@@ -7,8 +7,9 @@ import { writeOrCheck } from "./generated-file.ts";
 const installation = `## Installation
 
 The command needs Node 24. \`npm pack\` in \`packages/cli\` writes \`flotilla-VERSION.tgz\`; \`npm install -g flotilla-VERSION.tgz\` installs it, and
-\`npx --package=./flotilla-VERSION.tgz flotilla\` runs it without. In the workspace it is \`pnpm exec flotilla\`, or \`npm run flotilla --\` where no
-Node 24 is installed. The single executable \`flotilla-VERSION-linux-x64\` (or \`-linux-arm64\`) of a release needs no Node: it unpacks itself when it runs
+\`npx --package=./flotilla-VERSION.tgz flotilla\` runs it without. In a clone that \`npm start\` or \`npm test\` has set up it is in
+\`node_modules/.bin\`, with a Node 24 beside it: \`export PATH="/path/to/flotilla/node_modules/.bin:$PATH"\`. \`npm run flotilla --\` is the same within the
+clone, and sets it up. The single executable \`flotilla-VERSION-linux-x64\` (or \`-linux-arm64\`) of a release needs no Node: it unpacks itself when it runs
 for the first time, below \`~/.cache/flotilla\` or the directory that FLOTILLA_CACHE names.
 
 ## Which control plane

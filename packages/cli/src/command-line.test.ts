@@ -22,7 +22,22 @@ describe("flotilla", () => {
       assert.match(out, /^Exit codes:$/m);
     });
 
+  const helped = [
+    [["help", "get"], /^Usage: flotilla get \[options\] <KIND>/],
+    [["help", "ps"], /^Usage: flotilla proxy-status\|ps /],
+    [["help", "ca"], /^Usage: flotilla ca COMMAND/],
+    [["help", "ca", "rotate"], /^Usage: flotilla ca rotate /],
+  ] as const;
+  for (const [args, says] of helped)
+    it(`shows the help of ${args.slice(1).join(" ")}`, async () => {
+      const { code, out } = await recordRun(args);
+      assert.equal(code, 0);
+      assert.match(out, says);
+    });
+
   const mistakes = [
+    { args: ["help", "stauts"], says: ["unknown command 'stauts'", "Did you mean status?"] },
+    { args: ["help", "ca", "rotat"], says: ["Did you mean rotate?"] },
     { args: ["gte", "vs"], says: ["unknown command 'gte'", "Did you mean get?", "Usage: flotilla COMMAND"] },
     {
       args: ["get", "vs", "--namespcae=x"],
@@ -65,7 +80,7 @@ describe("flotilla", () => {
     it(`ends with 4 where nothing runs: ${args.join(" ")}`, async () => {
       const { code, err } = await recordRun(args, nowhere);
       assert.equal(code, 4);
-      assert.match(err, /^flotilla: \[CLI_NOT_RUNNING\] .*nowhere-\w+\/flotilla\n$/);
+      assert.match(err, /^flotilla: \[CLI_NOT_RUNNING\] .*nowhere-\w+\/flotilla: start one with `flotilla up`/);
     });
 
   it("shows its version as text and as JSON", async () => {

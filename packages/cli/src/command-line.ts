@@ -48,10 +48,21 @@ function parse(args: readonly string[], env: NodeJS.ProcessEnv, terminal: Termin
   const found: Chosen[] = [];
   const program = buildProgram({ commands, groups, env, terminal, onChosen: (chosen) => found.push(chosen) });
   try {
-    program.parse(args.length === 0 ? ["--help"] : args, { from: "user" });
+    program.parse(args.length === 0 ? ["--help"] : withoutHelpCommand(args), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? 0 : 2;
   }
   return found[0] ?? 0;
+}
+
+/** `help ca rotate` is `ca rotate --help`; words that are no command are left to be refused as such. */
+function withoutHelpCommand(args: readonly string[]): readonly string[] {
+  const [first, ...words] = args;
+  if (first !== "help" || words.length === 0) return args;
+  const isKnown = commands.some(({ definition: { name, aliases = [] } }) => {
+    const named = name.split(" ").slice(0, words.length);
+    return named.join(" ") === words.join(" ") || (words.length === 1 && aliases.includes(words[0] ?? ""));
+  });
+  return isKnown ? [...words, "--help"] : words;
 }

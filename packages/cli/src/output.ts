@@ -26,6 +26,11 @@ export function durationText(ms: number): string {
   return ms < 1_000 ? `${ms}ms` : `${ms / 1_000}s`;
 }
 
+/** `1 proxy`, `2 proxies`. */
+export function counted(count: number, one: string, several: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`;
+}
+
 /** Columns as wide as their longest cell, three spaces apart. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

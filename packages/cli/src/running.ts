@@ -63,7 +63,10 @@ function replicaOf({ name, replica, healthUrl, pid, supervised }: RunningService
 export function runningIn(workDir: string): Running {
   const running = readRunning(workDir);
   if (running === undefined)
-    throw new CliError("CLI_NOT_RUNNING", `no control plane runs with the work directory ${workDir}`);
+    throw new CliError(
+      "CLI_NOT_RUNNING",
+      `no control plane runs with the work directory ${workDir}: start one with \`flotilla up\`, or name another by --work-dir, --url or --context`,
+    );
   return running;
 }
 

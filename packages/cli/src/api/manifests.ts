@@ -1,6 +1,6 @@
 /** The objects of files, directories or the standard input, with the places they stand at. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import { LineCounter, parseAllDocuments, stringify } from "yaml";
 import { CliError } from "../errors.ts";
@@ -35,7 +35,8 @@ export function readManifests(paths: readonly string[]): readonly Manifest[] {
 /** @throws CliError CLI_REFUSED naming all places that cannot be read */
 export function parseManifests(file: string, text: string): readonly Manifest[] {
   const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter, merge: true });
+  // Without the parser's pictures of errors, whose first lines name the place once more.
+  const documents = parseAllDocuments(text, { lineCounter, merge: true, prettyErrors: false });
   if (!Array.isArray(documents)) return [];
   const lineAt = (position: number | undefined): number => lineCounter.linePos(position ?? 0).line;
   const errors = documents.flatMap((document) => document.errors);
@@ -67,12 +68,23 @@ export function filesOf(path: string): readonly string[] {
   if (found === undefined) throw new CliError("CLI_USAGE", `there is no file ${path}`);
   if (!found.isDirectory()) return [path];
   const names = readdirSync(path, { recursive: true, encoding: "utf8" }).sort();
-  return names.filter((name) => /\.(ya?ml|json)$/.test(name)).map((name) => join(path, name));
+  return names.filter(isOfManifests).map((name) => join(path, name));
 }
 
-/** `-` is the standard input. */
+/** As the services read a directory: names that begin with a dot are of editors and of version control. */
+function isOfManifests(name: string): boolean {
+  return /\.(ya?ml|json)$/i.test(name) && name.split(sep).every((part) => !part.startsWith("."));
+}
+
+/** `-` is the standard input. @throws CliError CLI_USAGE for a file that cannot be read */
 export function readManifestText(file: string): string {
-  return readFileSync(file === "-" ? 0 : file, "utf8");
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "it is a link that leads nowhere, or gone" : message;
+    throw new CliError("CLI_USAGE", `${file} cannot be read: ${reason}`, { cause });
+  }
 }
 
 interface ManifestDiff {

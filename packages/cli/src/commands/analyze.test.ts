@@ -41,7 +41,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], code: nu
     "names file, line, column, field and code",
     [bad],
     79,
-    /bad\.yaml:13:21: error: VirtualService shop\/reviews: spec\.http\[0\]\.route\[0\]\.destination\.host: host revews does not exist: is reviews meant\? \[IST0101\]\n2 objects, 1 errors, 0 warnings, 0 notes\n/,
+    /bad\.yaml:13:21: error: VirtualService shop\/reviews: spec\.http\[0\]\.route\[0\]\.destination\.host: host revews does not exist: is reviews meant\? \[IST0101\]\n2 objects, 1 error, 0 warnings, 0 notes\n/,
   ],
   ["finds nothing where all is well", [good], 0, /^2 objects, 0 errors, 0 warnings, 0 notes\n$/],
   ["finds what several files have between them", [bad, good], 0, /^4 objects, 0 errors/],
@@ -51,7 +51,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], code: nu
     "hides what is below the threshold of output",
     [noted, "--output-threshold", "Warning"],
     0,
-    /^1 objects, 0 errors, 0 warnings, 0 notes\n$/,
+    /^1 object, 0 errors, 0 warnings, 0 notes\n$/,
   ],
   [
     "hides suppressed messages, which fail nothing",
@@ -63,7 +63,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], code: nu
   ["hides what an object suppresses itself", [suppressing], 0, /^2 objects, 0 errors/],
   ["runs one analyzer", [bad, "--analyzer", "port-names"], 0, /^2 objects, 0 errors/],
   ["lists the analyzers", ["-L"], 0, /route-destinations +routes to hosts and ports that are not there/],
-  ["reports files that are no YAML", [broken], 3, /broken\.yaml:\d+:\d+: error: .*\n0 objects, 1 errors/],
+  ["reports files that are no YAML", [broken], 3, /broken\.yaml:\d+:\d+: error: .*\n0 objects, 1 error/],
   ["refuses an unknown analyzer", [bad, "--analyzer", "nothing"], 2, /^$/],
   ["refuses a suppression of another form", [bad, "-S", "IST0101"], 2, /^$/],
 ];
@@ -150,7 +150,7 @@ describe("flotilla analyze", () => {
     const { out } = await recordRun(["analyze", file]);
     assert.match(
       out,
-      /^[^\n]*PeerAuthentication shop\/lost[^\n]*\[FLT0005\]\n6 objects, 0 errors, 1 warnings, 0 notes\n$/,
+      /^[^\n]*PeerAuthentication shop\/lost[^\n]*\[FLT0005\]\n6 objects, 0 errors, 1 warning, 0 notes\n$/,
     );
   });
 
@@ -172,7 +172,7 @@ describe("flotilla analyze", () => {
     const analyzers = ["--analyzer", "route-destinations", "--analyzer", "gateway-ports"];
     await using api = await answerApi(answer);
     const { code, out, err } = await recordRun(["analyze", ...analyzers, ...api.apiOptions]);
-    assert.match(out, /^error: VirtualService shop\/a: spec\.http\[0\].*\[IST0101\]\n1 objects/);
+    assert.match(out, /^error: VirtualService shop\/a: spec\.http\[0\].*\[IST0101\]\n1 object,/);
     assert.match(err, /has no objects of Pod; left out: .*gateway-ports/);
     assert.equal(code, 79);
     assert.doesNotMatch(err, /undefined|; left out: ?$/m);
@@ -199,6 +199,6 @@ describe("flotilla analyze", () => {
     const ofFile = await recordRun([...ports, written("gateway.yaml", JSON.stringify(gateway))]);
     assert.doesNotMatch(ofFile.out, /IST0101/, "files are looked at as of an installation with its gateway");
     const elsewhere = await recordRun(["analyze", "-n", "bank", ...analyzers, ...api.apiOptions]);
-    assert.deepEqual([elsewhere.code, elsewhere.out], [0, "1 objects, 0 errors, 0 warnings, 0 notes\n"]);
+    assert.deepEqual([elsewhere.code, elsewhere.out], [0, "1 object, 0 errors, 0 warnings, 0 notes\n"]);
   });
 });

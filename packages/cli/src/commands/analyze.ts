@@ -17,7 +17,7 @@ import { analysisTools } from "../analyze/analysis-tools.ts";
 import { meshView, type ViewedObject } from "../analyze/mesh-view.ts";
 import type { analyze as definition } from "../definitions/offline.ts";
 import { CliError } from "../errors.ts";
-import { columns } from "../output.ts";
+import { columns, counted } from "../output.ts";
 import type { Invocation, Run } from "../parse/definition.ts";
 import { byPlace, jsonReport, type Finding as ReportedFinding, sarifReport, textReport } from "../validate/reports.ts";
 
@@ -91,7 +91,8 @@ function reportedFinding(
     ...(origin !== undefined && { file: origin.file, ...origin.placeOf(field) }),
     ...{ severity: severities[level], code, object: objectTitle(object) },
     ...(field !== "" && { field }),
-    message,
+    // A report names the field itself.
+    message: field !== "" && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message,
   };
 }
 
@@ -111,8 +112,11 @@ function print(
   } else {
     if (findings.length > 0) terminal.print(textReport(findings));
     const count = (wanted: string) => findings.filter(({ severity }) => severity === wanted).length;
-    terminal.print(
-      `${checked} objects, ${count("error")} errors, ${count("warning")} warnings, ${count("info")} notes`,
-    );
+    const counts = [
+      counted(count("error"), "error"),
+      counted(count("warning"), "warning"),
+      counted(count("info"), "note"),
+    ];
+    terminal.print([counted(checked, "object"), ...counts].join(", "));
   }
 }

@@ -3,7 +3,7 @@ import { type CheckResult, checkCertificates, checkHost, checkReplicas } from ".
 import { certificateFacts, hostFacts, replicaFacts } from "../check/gather.ts";
 import type { check as definition } from "../definitions/insight.ts";
 import { portsFrom } from "../layout.ts";
-import { formatOf, render } from "../output.ts";
+import { counted, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 import { packageVersion } from "../parse/program.ts";
 import type { Terminal } from "../parse/terminal.ts";
@@ -71,5 +71,7 @@ function describe(results: readonly CheckResult[], { paint }: Pick<Terminal, "pa
     ...(advice === undefined ? [] : [`         ${advice}`]),
   ]);
   const count = (state: CheckResult["state"]) => results.filter((one) => one.state === state).length;
-  return [...lines, "", `${count("ok")} ok, ${count("warning")} warnings, ${count("failed")} failed`].join("\n");
+  return [...lines, "", `${count("ok")} ok, ${counted(count("warning"), "warning")}, ${count("failed")} failed`].join(
+    "\n",
+  );
 }

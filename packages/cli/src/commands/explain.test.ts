@@ -21,6 +21,8 @@ const reported = {
   madeFrom: [
     { object: "VirtualService/shop/reviews", position: 7, at: "2026-01-01T00:00:00.000Z", source: "file a.yaml:3" },
     { object: "MeshConfig" },
+    { object: "setting DOMAIN_SUFFIX" },
+    { object: "setting ISTIO_DUAL_STACK" },
   ],
   delivery: { acknowledged: { position: 9, at: "2026-01-01T00:00:00.000Z" } },
 };
@@ -39,6 +41,7 @@ suite("flotilla explain", () => {
         "  OBJECT                        CHANGE   TIME                       SOURCE",
         "  VirtualService/shop/reviews   7        2026-01-01T00:00:00.000Z   file a.yaml:3",
         "  MeshConfig",
+        "by the settings DOMAIN_SUFFIX, ISTIO_DUAL_STACK",
         "acknowledged as of change 9, 2026-01-01T00:00:00.000Z",
       ].join("\n"),
     );
@@ -46,6 +49,7 @@ suite("flotilla explain", () => {
 
   const deliveries: readonly (readonly [delivery: object, text: string])[] = [
     [{}, "not acknowledged yet"],
+    [{ asked: false }, "the proxy does not subscribe to it: this is what it would get"],
     [{ refused: "no such cluster" }, "rejected by the proxy: no such cluster"],
     [{ ...reported.delivery, refused: "too long" }, "rejected by the proxy: too long"],
   ];
@@ -68,6 +72,17 @@ suite("flotilla explain", () => {
     assert.deepEqual([since, by], ["since it is connected", "by an object that is gone"]);
     const { change: _, ...unchanged } = reported;
     assert.equal(describe(unchanged).split("\n")[2], "made from");
+  });
+
+  it("names the command that lists what there is", async () => {
+    const server = createServer((_, response) => response.writeHead(404).end('web.shop gets no rds named "x"'));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, err } = await recordRun(["explain", "web.shop", "rds", "x", "--url", url]);
+    assert.equal(code, 1);
+    assert.match(err, /gets no rds named "x": `flotilla proxy-config routes web\.shop -o json` has all names/);
+    server.close();
+    server.closeAllConnections();
   });
 
   it("shows the reason of xds-server when it has no answer", async () => {

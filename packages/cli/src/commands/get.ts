@@ -26,8 +26,9 @@ export const get: Run<typeof definition> = async (invocation) => {
   // Services come from registries too: xds-server has them all.
   if (row.name === "Service") return getServices(invocation);
   const isOfAll = !row.namespaced || (options.allNamespaces && names.length === 0);
+  const namespace = options.namespace ?? "default";
   const query = new URLSearchParams({
-    namespace: isOfAll ? "" : (options.namespace ?? "default"),
+    namespace: isOfAll ? "" : namespace,
     ...(options.selector !== undefined && { labelSelector: options.selector }),
   });
   const api = await openApi(options);
@@ -38,17 +39,24 @@ export const get: Run<typeof definition> = async (invocation) => {
   const wanted = names.length === 0 ? items : items.filter(({ object }) => names.includes(object.metadata.name));
   const found = new Set(wanted.map(({ object }) => object.metadata.name));
   const missing = names.filter((name) => !found.has(name));
-  if (wanted.length > 0 || missing.length === 0) terminal.print(show(wanted, formatOf(options), names.length === 1));
+  const format = formatOf(options);
+  const none = isOfAll ? `no ${row.kind} found` : `no ${row.kind} in namespace ${namespace}; -A shows all namespaces`;
+  if (wanted.length > 0 || (missing.length === 0 && format !== "name"))
+    terminal.print(show(wanted, format, { isOne: names.length === 1, none }));
   for (const name of missing) terminal.warn(`flotilla: ${row.kind} ${JSON.stringify(name)} not found`);
   return missing.length === 0 ? 0 : 1;
 };
 
-function show(items: readonly InForce[], format: Format, isOne: boolean): string {
+function show(
+  items: readonly InForce[],
+  format: Format,
+  { isOne, none }: { readonly isOne: boolean; readonly none: string },
+): string {
   const objects = items.map(({ object }) => object);
   if (format === "name")
     return objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`).join("\n");
   const shown = isOne ? objects[0] : { apiVersion: "v1", kind: "List", items: objects };
-  return render(format, shown, () => (items.length === 0 ? "no objects found" : table(items)));
+  return render(format, shown, () => (items.length === 0 ? none : table(items)));
 }
 
 export function table(items: readonly InForce[], nowMs: number = Date.now()): string {

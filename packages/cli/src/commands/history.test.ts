@@ -31,6 +31,16 @@ suite("flotilla history", () => {
     );
   });
 
+  it("names the object that no generation changed, and leaves out an empty namespace", () => {
+    assert.equal(
+      describeHistory({ generations: [] }, "table", "vs/a.shop"),
+      "no generation that is kept changed vs/a.shop",
+    );
+    const [first] = generations;
+    const created = { ...first, changes: 1, objects: [{ object: "Namespace//shop", op: "created" }] };
+    assert.match(describeHistory({ generations: [created as never] }, "table"), /created Namespace\/shop$/);
+  });
+
   it("shows the publisher and its group in wide", () => {
     assert.match(describeHistory({ generations }, "wide"), /shop\/ann \(API\) +config-controller 1a2b3c4d\/2 +changed/);
   });

@@ -30,12 +30,13 @@ export const history: Run<typeof definition> = async ({ options, operands, termi
   const query = { object: operands.object, limit: String(options.limit) };
   const answer = await ask<History>("config-controller", options, "/debug/history", query);
   const format = formatOf(options);
-  terminal.print(render(format, answer, (value) => describeHistory(value, format)));
+  terminal.print(render(format, answer, (value) => describeHistory(value, format, operands.object)));
   return 0;
 };
 
-export function describeHistory({ generations }: History, format: Format): string {
-  if (generations.length === 0) return "no generation is kept";
+export function describeHistory({ generations }: History, format: Format, object?: string): string {
+  if (generations.length === 0)
+    return object === undefined ? "no generation is kept" : `no generation that is kept changed ${object}`;
   const isWide = format === "wide";
   const head = ["GENERATION", "TIME", "WRITTEN BY", ...(isWide ? ["PUBLISHED BY"] : []), "CHANGES"];
   return columns([head, ...generations.flatMap((one) => rowsOf(one, isWide))]);
@@ -47,7 +48,8 @@ function rowsOf(
   isWide: boolean,
 ): readonly (readonly string[])[] {
   const lines = [
-    ...objects.map(({ object, op }) => `${op} ${object}`),
+    // Objects without a namespace are `Namespace//shop` in the record.
+    ...objects.map(({ object, op }) => `${op} ${object.replace("//", "/")}`),
     ...(changes > objects.length ? [`and ${changes - objects.length} more`] : []),
     ...(changes === 0 ? ["oldest generation that is kept"] : []),
   ];

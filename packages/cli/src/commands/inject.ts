@@ -84,7 +84,8 @@ function documentsOf(file: string): readonly PlacedDocument[] {
   return documents.flatMap((document, index) => {
     const place = documents.length === 1 ? source : `${source}, document ${index + 1}`;
     const [error] = document.errors;
-    if (error !== undefined) throw new CliError("CLI_REFUSED", `${place}: ${error.message.split("\n", 1)[0]}`);
+    if (error !== undefined)
+      throw new CliError("CLI_REFUSED", `${place}: ${(error.message.split("\n", 1)[0] ?? "").replace(/:$/, "")}`);
     const object: unknown = document.toJS();
     if (object === null || object === undefined) return [];
     if (!isObject(object)) throw new CliError("CLI_REFUSED", `${place}: is no object`);

@@ -263,7 +263,10 @@ describe("flotilla get", () => {
 
   it("reports that there is none", async () => {
     const { code, out } = await ran(() => ({ body: { items: [] } }), "get", "vs");
-    assert.deepEqual([code, out], [0, "no objects found\n"]);
+    assert.deepEqual([code, out], [0, "no VirtualService in namespace default; -A shows all namespaces\n"]);
+    const all = await ran(() => ({ body: { items: [] } }), "get", "vs", "-A");
+    assert.equal(all.out, "no VirtualService found\n");
+    assert.equal((await ran(() => ({ body: { items: [] } }), "get", "vs", "-o", "name")).out, "");
   });
 });
 

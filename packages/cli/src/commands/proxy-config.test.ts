@@ -150,6 +150,9 @@ describe("flotilla proxy-config", () => {
     );
     const table = await recordRun(["pc", "all", "web.shop", ...at]);
     assert.equal(table.out.split("\n\n").length, 5);
+    const short = await recordRun(["pc", "c", "web.shop", ...at]);
+    assert.equal(short.out, (await recordRun(["pc", "clusters", "web.shop", ...at])).out);
+    assert.equal((await recordRun(["pc", "s", "web.shop", "--name", "none", ...at])).out, "no secrets\n");
   });
 
   it("refuses a part that there is not, and names those that there are", async () => {

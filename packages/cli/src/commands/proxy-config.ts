@@ -1,4 +1,5 @@
 /** `flotilla proxy-config PART PROXY`: what xds-server sends a proxy, as tables or whole. */
+import { ownValue } from "@flotilla/model";
 import { ask } from "../connection.ts";
 import type { proxyConfig as definition } from "../definitions/proxies.ts";
 import { CliError } from "../errors.ts";
@@ -28,15 +29,25 @@ export const proxyConfig: Run<typeof definition> = async ({ options, operands, t
   return 0;
 };
 
-/** Accepts the singular too, as istioctl does. @throws CliError CLI_USAGE */
+/** Short names of istioctl. */
+const shortNames: Readonly<Record<string, Part>> = {
+  c: "clusters",
+  l: "listeners",
+  r: "routes",
+  ep: "endpoints",
+  s: "secrets",
+};
+
+/** Accepts the singular and the short names too, as istioctl does. @throws CliError CLI_USAGE */
 function partsOf(given: string): readonly Part[] {
-  if (given === "all") return parts;
-  const part = parts.find((one) => one === given || one === `${given}s`);
+  if (given === "all" || given === "a") return parts;
+  const part = ownValue(shortNames, given) ?? parts.find((one) => one === given || one === `${given}s`);
   if (part === undefined) throw new CliError("CLI_USAGE", `${given} is none of ${parts.join(", ")}, all`);
   return [part];
 }
 
 function tableOf(part: Part, all: readonly DumpedResource[]): string {
   const { heads, rows } = tables[part];
+  if (all.length === 0) return `no ${part}`;
   return columns([heads, ...all.flatMap(rows)]);
 }

@@ -55,7 +55,8 @@ describe("flotilla proxy-status", () => {
 
   it("names a proxy that is not connected", async () => {
     const { code, err } = await shown(["none.shop"]);
-    assert.deepEqual([code, /no proxy none\.shop is connected/.test(err)], [1, true]);
+    assert.deepEqual([code, /no proxy none\.shop is connected; `flotilla proxy-status` lists/.test(err)], [1, true]);
+    assert.match((await shown(["web"])).err, /no proxy web is connected; did you mean web\.shop\?/);
   });
 
   it("ends with 4 where no xds-server answers", async () => {

@@ -28,13 +28,20 @@ export const proxyStatus: Run<typeof definition> = async ({ options, operands, t
   const sorted = [...all].sort((a, b) => (a.proxy < b.proxy ? -1 : 1));
   const found = operands.proxy === undefined ? sorted : sorted.filter(({ proxy }) => proxy === operands.proxy);
   if (operands.proxy !== undefined && found.length === 0)
-    throw new CliError("CLI_ABSENT", `no proxy ${operands.proxy} is connected`);
+    throw new CliError("CLI_ABSENT", `no proxy ${operands.proxy} is connected${hintOf(operands.proxy, sorted)}`);
   const format = formatOf(options);
   const describe = (proxies: readonly ProxySync[]) =>
     operands.proxy === undefined ? overview(proxies, format === "wide") : proxies.map(detail).join("\n\n");
   terminal.print(render(format, found, describe));
   return found.some(({ resources }) => Object.values(resources).some(isRejected)) ? 3 : 0;
 };
+
+/** The namespace may be what is left out. */
+function hintOf(given: string, all: readonly ProxySync[]): string {
+  const meant = all.map(({ proxy }) => proxy).filter((proxy) => proxy.startsWith(`${given}.`));
+  if (meant.length > 0) return `; did you mean ${meant.slice(0, 3).join(" or ")}?`;
+  return "; `flotilla proxy-status` lists those that are";
+}
 
 function overview(proxies: readonly ProxySync[], withReasons: boolean): string {
   const heads = ["NAME", "CLUSTER", ...shown.map((type) => type.toUpperCase()), "VERSION"];

@@ -17,7 +17,7 @@ export const token: Run<typeof definition> = async ({ options, terminal }) => {
     ...(workload !== undefined && { pod: { name: workload, uid: workload } }),
     ...(ttlSeconds !== undefined && { ttlMs: ttlSeconds * 1000 }),
   });
-  // No newline at its end: clients put the text into a header as it is.
-  terminal.write(text);
+  // No newline at its end in files and pipes: clients put the text into a header as it is.
+  terminal.write(terminal.isInteractive ? `${text}\n` : text);
   return 0;
 };

@@ -3,9 +3,10 @@ import type { PatchValueCheck } from "@flotilla/validation";
 import { filesOf, readManifestText } from "../api/manifests.ts";
 import type { validate as definition } from "../definitions/offline.ts";
 import { CliError } from "../errors.ts";
+import { counted } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
-import { createJudge } from "../validate/findings.ts";
-import { jsonReport, sarifReport, textReport } from "../validate/reports.ts";
+import { createJudge, repeatedObjects } from "../validate/findings.ts";
+import { byPlace, jsonReport, sarifReport, textReport } from "../validate/reports.ts";
 
 /** The exit code is 3 where an object would be refused. */
 export const validate: Run<typeof definition> = async ({ options, terminal }) => {
@@ -13,7 +14,8 @@ export const validate: Run<typeof definition> = async ({ options, terminal }) =>
   const files = options.file.flatMap(filesOf).map((file) => ({ file, text: readManifestText(file) }));
   const judge = createJudge(await patchValuesFor(files.map(({ text }) => text)));
   const judged = files.map(({ file, text }) => judge(file === "-" ? "stdin" : file, text));
-  const findings = judged.flatMap((one) => one.findings);
+  const repeated = repeatedObjects(judged.flatMap(({ objects }) => objects));
+  const findings = [...judged.flatMap((one) => one.findings), ...repeated].sort(byPlace);
   const checked = judged.reduce((sum, one) => sum + one.checked, 0);
   const errors = findings.filter(({ severity }) => severity === "error").length;
   if (options.output === "json") terminal.print(jsonReport(findings, checked));
@@ -21,7 +23,8 @@ export const validate: Run<typeof definition> = async ({ options, terminal }) =>
   else {
     if (findings.length > 0) terminal.print(textReport(findings));
     const warnings = findings.length - errors;
-    terminal.print(`${checked} objects, ${errors} errors, ${warnings} warnings`);
+    const counts = [counted(checked, "object"), counted(errors, "error"), counted(warnings, "warning")];
+    terminal.print(counts.join(", "));
   }
   return errors > 0 ? 3 : 0;
 };

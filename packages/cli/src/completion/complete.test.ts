@@ -35,6 +35,18 @@ const cases: readonly (readonly [words: readonly string[], expected: readonly st
   [["validate", "-f", ""], [":file"]],
   [["up", "--config", ""], [":directory"]],
   [["logs", "xds"], ["xds-server"]],
+  [["logs", "ca", "xds"], ["xds-server"]],
+  [["get", "virtuals"], ["virtualservices"]],
+  [["get", "-n", "shop", "destinationr"], ["destinationrules"]],
+  [["get", "vs", ""], []],
+  [["delete", "gatewayc"], ["gatewayclasses"]],
+  [["pc", "li"], ["listeners"]],
+  [["proxy-config", "routes", ""], []],
+  [["explain", "web.shop", "r"], ["rds"]],
+  [
+    ["request", "P"],
+    ["POST", "PUT"],
+  ],
   [["logs", "--level", "w"], ["warn"]],
   [
     ["completion", ""],

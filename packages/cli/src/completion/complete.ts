@@ -1,5 +1,5 @@
 /** Words that may stand at the cursor of a command line, from the definitions of the commands. Pure. */
-import type { Command, CommandDefinition, OptionSpec } from "../parse/definition.ts";
+import type { Command, CommandDefinition, OperandSpec, OptionSpec } from "../parse/definition.ts";
 
 /** Completions for a shell: words with descriptions, or names of its own file system. */
 type Candidates =
@@ -27,11 +27,24 @@ function complete(words: readonly string[], known: Known): Candidates {
   const spec = option === undefined ? undefined : specOf(option, definition);
   if (spec !== undefined) return valuesOf(spec, typed, before.isOpen || !typed.startsWith("--") ? "" : `${option}=`);
   if (typed.startsWith("-")) return offered(optionWords(definition), typed);
-  const values = Object.values(definition.operands).flatMap(({ values = [] }) => values);
+  const { values = [] } = operandAt(before.words, definition) ?? {};
   return offered(
     values.map((word) => ({ word, help: "" })),
     typed,
   );
+}
+
+/** The operand that is being written, by those that stand before it; the last one may take several. */
+function operandAt(words: readonly string[], definition: CommandDefinition): OperandSpec<unknown> | undefined {
+  const given = words.filter((word, index) => {
+    const option = words[index - 1];
+    const isValue = option !== undefined && specOf(option, definition)?.flags.includes("<") === true;
+    return !word.startsWith("-") && !isValue;
+  });
+  const place = given.length - definition.name.split(" ").length;
+  const operands = Object.values(definition.operands);
+  const last = operands.at(-1);
+  return operands[place] ?? (last?.syntax.includes("...") ? last : undefined);
 }
 
 /** One candidate a line, its description behind a tab; `:file` and `:directory` ask the shell for names of files. */

@@ -69,7 +69,7 @@ export const request = define({
   summary: "send a request to a page of a service and print its answer",
   details: "As `pilot-discovery request`; each replica of the service is asked in turn until one answers with success.",
   operands: {
-    method: required("METHOD", "GET, POST or PUT"),
+    method: { ...required("METHOD", "GET, POST, PUT or DELETE"), values: ["GET", "POST", "PUT", "DELETE"] },
     path: required("PATH", "/debug/syncz, /ready, /metrics, …; / lists all pages of the service"),
     body: optional("BODY", "body of the request"),
   },
@@ -129,7 +129,10 @@ export const explain = define({
   summary: "show why a proxy has a resource as it is",
   operands: {
     proxy: required("PROXY", "name.namespace, as status lists them"),
-    type: required("TYPE", "cds, lds, rds, eds, sds, …"),
+    type: {
+      ...required("TYPE", "cds, lds, rds, eds, sds, …"),
+      values: ["cds", "lds", "rds", "eds", "sds", "ecds", "nds"],
+    },
     name: required("NAME", "name of the resource"),
   },
   options: { ...output, ...connection },

@@ -1,4 +1,5 @@
 /** Commands that read and write the objects of the mesh over the API of config-controller. */
+import { isIstioKind, kinds } from "@flotilla/kinds";
 import { define } from "../parse/definition.ts";
 import { any, flag, optional, required } from "../parse/option-kinds.ts";
 import {
@@ -14,6 +15,9 @@ import {
 } from "./option-groups.ts";
 
 const group = "Objects of the mesh:";
+/** Kinds that people write for the mesh, for shells to complete; others are shown as well. */
+const written = kinds.filter((kind) => isIstioKind(kind) || kind.group.endsWith("networking.k8s.io"));
+const plurals = [...new Set([...written.map(({ plural }) => plural), "services", "namespaces"])];
 
 export const apply = define({
   name: "apply",
@@ -34,7 +38,7 @@ export const get = define({
   group,
   summary: "show objects in force, of whatever source",
   operands: {
-    kind: required("KIND", "kind, plural or short name: VirtualService, virtualservices, vs"),
+    kind: { ...required("KIND", "kind, plural or short name: VirtualService, virtualservices, vs"), values: plurals },
     names: any("NAME", "names of objects; all without one"),
   },
   options: { ...objectOutput, namespace, allNamespaces, selector, ...apiConnection },
@@ -50,7 +54,7 @@ export const deleteObjects = define({
   group,
   summary: "remove objects from the mesh, all of them or none",
   operands: {
-    kind: optional("KIND", "kind, plural or short name, instead of -f"),
+    kind: { ...optional("KIND", "kind, plural or short name, instead of -f"), values: plurals },
     names: any("NAME", "names of objects"),
   },
   options: {

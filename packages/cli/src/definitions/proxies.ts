@@ -30,7 +30,10 @@ export const proxyConfig = define({
   summary: "show the clusters, listeners, routes, endpoints or names of secrets that a proxy gets",
   details: "It is what xds-server sends; an Envoy that rejected a part of it has the former one.",
   operands: {
-    part: required("PART", "clusters, listeners, routes, endpoints, secrets or all"),
+    part: {
+      ...required("PART", "clusters, listeners, routes, endpoints, secrets or all, or the short names of istioctl"),
+      values: ["clusters", "listeners", "routes", "endpoints", "secrets", "all"],
+    },
     proxy: required("PROXY", "name.namespace, as proxy-status lists them"),
   },
   options: {

@@ -51,7 +51,7 @@ function dataOfMap(file: string): JsonObject | undefined {
     value = parse(readFileSync(file, "utf8"), { uniqueKeys: false });
   } catch (cause) {
     const [reason = ""] = (cause as Error).message.split("\n", 1);
-    throw new CliError("CLI_REFUSED", `${file}: ${reason}`, { cause });
+    throw new CliError("CLI_REFUSED", `${file}: ${reason.replace(/:$/, "")}`, { cause });
   }
   return isObject(value) && value["kind"] === "ConfigMap" && isObject(value["data"])
     ? (value["data"] as JsonObject)

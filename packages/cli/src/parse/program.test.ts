@@ -118,7 +118,7 @@ describe("what is wrong", () => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [
       ["paint"],
-      /^flotilla: missing required argument 'COLOR'\n.*Usage: flotilla paint\|p .*\nSee: flotilla paint\|p --help\n$/s,
+      /^flotilla: missing required argument 'COLOR'\n.*Usage: flotilla paint\|p .*\nSee: flotilla paint --help\n$/s,
     ],
     [["paint", "red", "--coats", "0"], /--coats <N>' argument '0' is invalid\. It must be a whole number from 1 to 9/],
     [["paint", "red", "--sheen", "x"], /unknown option '--sheen'\n\(Did you mean --shine\?\)/],

@@ -123,7 +123,8 @@ function fromEnvironment({ env: name, parse, initial }: OptionSpec<unknown>, env
 
 function showUsageAfterError(command: Commander): void {
   const usage = command.createHelp().commandUsage(command);
-  const words = usage.split(/ (?=[[<A-Z])/, 1)[0] ?? usage;
+  // Without the short name behind the bar, so that it can be pasted into a shell.
+  const words = (usage.split(/ (?=[[<A-Z])/, 1)[0] ?? usage).replaceAll(/\|[a-z]+/g, "");
   command.showHelpAfterError(`Usage: ${usage}\nSee: ${words} --help`);
 }
 

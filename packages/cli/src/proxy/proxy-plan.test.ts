@@ -121,3 +121,15 @@ describe("the files of a proxy", () => {
     for (const wrong of ["app", "=web"]) assert.throws(() => labels([wrong]), /is not KEY=VALUE/);
   });
 });
+
+describe("names of a proxy", () => {
+  const cases: readonly (readonly [given: Parameters<typeof options>[0], message: RegExp])[] = [
+    [{ name: "a b" }, /--name "a b" must not contain " "/],
+    [{ namespace: "" }, /--namespace "" is empty/],
+    [{ serviceAccount: "a/b" }, /--service-account "a\/b" must not contain "\/"/],
+    [{ address: "localhost" }, /--address "localhost" is no IP address/],
+  ];
+  for (const [given, message] of cases)
+    it(`are refused: ${JSON.stringify(given)}`, () =>
+      assert.throws(() => planProxy(options({ ...given, discoveryAddress: "a:1" })), { code: "CLI_USAGE", message }));
+});

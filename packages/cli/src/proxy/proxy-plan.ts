@@ -1,8 +1,10 @@
 /** The workload that a proxy stands for, and where its control plane is: from the options of `flotilla proxy`. */
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import type { EnvoyNode } from "@flotilla/dataplane";
+import { problemOfName } from "@flotilla/model";
 import { defaultPorts } from "@flotilla/runtime";
 import type { proxyBootstrap } from "../definitions/proxy.ts";
 import { CliError } from "../errors.ts";
@@ -31,6 +33,7 @@ export interface ProxyPlan {
 /** Makes the directory. @throws CliError CLI_NOT_RUNNING, CLI_USAGE */
 export function planProxy(options: ProxyOptions & { readonly ca?: string | undefined }): ProxyPlan {
   const { name, namespace, serviceAccount, address, type, workDir, tokenFile, tokenTtl: ttlMs } = options;
+  checkNames(options);
   const place = addressesOf(options);
   const rootFile = options.rootFile ?? paths({ workDir }).root;
   if (!existsSync(rootFile)) throw new CliError("CLI_USAGE", `there is no ${rootFile}: name one by --root-file`);
@@ -46,6 +49,16 @@ export function planProxy(options: ProxyOptions & { readonly ca?: string | undef
     token: tokenFile === undefined ? mint : async () => readFileSync(tokenFile, "utf8").trim(),
     ...{ tokenTtlMs: ttlMs, tokenFile, workDir },
   };
+}
+
+/** Before anything is written: wrong ones would end in a node id that no control plane takes. @throws CliError CLI_USAGE */
+function checkNames({ name, namespace, serviceAccount, address }: ProxyOptions): void {
+  const names = { name, namespace, "service-account": serviceAccount };
+  for (const [option, value] of Object.entries(names)) {
+    const problem = problemOfName(value);
+    if (problem !== undefined) throw new CliError("CLI_USAGE", `--${option} ${JSON.stringify(value)} ${problem}`);
+  }
+  if (isIP(address) === 0) throw new CliError("CLI_USAGE", `--address ${JSON.stringify(address)} is no IP address`);
 }
 
 /** A copy beside the proxy's other files. */

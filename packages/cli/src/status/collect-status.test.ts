@@ -64,7 +64,7 @@ describe("the status of a control plane", () => {
       ],
     );
     assert.deepEqual(
-      status.proxies.map(({ proxy }) => proxy),
+      status.proxies?.map(({ proxy }) => proxy),
       ["api.shop", "api.shop", "old.shop", "old.shop", "web.shop", "web.shop"],
     );
     assert.deepEqual(status.problems, [

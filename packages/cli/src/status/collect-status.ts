@@ -7,7 +7,8 @@ import { type Health, healthOf } from "../supervise/health.ts";
 
 export interface Status {
   readonly services: readonly ServiceState[];
-  readonly proxies: readonly Sync[];
+  /** Undefined when no xds-server answers. */
+  readonly proxies: readonly Sync[] | undefined;
   /** Undefined when config-controller does not answer. */
   readonly objects: ObjectsPage | undefined;
   readonly problems: readonly Problem[];
@@ -63,14 +64,15 @@ export async function collectStatus(connection: Connection): Promise<Status> {
     }),
   );
   const all = <T>(service: string, path: string) => pages<T>(service, connection, path);
-  const proxies = (await all<readonly Sync[]>("xds-server", "/debug/syncz")).flat();
+  const synced = await all<readonly Sync[]>("xds-server", "/debug/syncz");
+  const proxies = synced.length === 0 ? undefined : sortByProxy(synced.flat());
   const [objects] = await all<ObjectsPage>("config-controller", "/debug/objects?open=true");
   const { problems, ignored } = await problemsOf(connection);
   const findings = (await all<Findings>("xds-server", "/debug/push_status"))
     .flatMap((page) => Object.values(page))
     .flatMap((kind) => Object.entries(kind).map(([object, { message }]) => ({ object, message })));
-  const refusals = countRefusals(objects, problems, proxies);
-  const shown = { proxies: sortByProxy(proxies), objects, problems, ignored, findings: distinct(findings) };
+  const refusals = countRefusals(objects, problems, proxies ?? []);
+  const shown = { proxies, objects, problems, ignored, findings: distinct(findings) };
   return { services, ...shown, refusals };
 }
 
@@ -81,7 +83,8 @@ async function stateOf({
   restarts,
 }: Omit<ServiceAddress, "name">): Promise<Pick<ServiceState, "state" | "detail">> {
   if (restarts !== undefined && pid === undefined) return { state: "restarting", detail: "" };
-  return healthOf({ healthUrl: url, pid });
+  const health = await healthOf({ healthUrl: url, pid });
+  return health.state === "away" && health.detail === "" ? { ...health, detail: `no answer at ${url}` } : health;
 }
 
 async function problemsOf(connection: Connection): Promise<Pick<Status, "problems" | "ignored">> {

@@ -22,6 +22,11 @@ describe("the text of a status", () => {
     assert.equal(describeStatus(nothing, "table"), "SERVICE   STATE   PID   RESTARTS   DETAIL\n\n0 proxies");
   });
 
+  it("knows no proxies where no xds-server answers", () => {
+    assert.equal(section({ proxies: undefined }, 1), "proxies unknown: no xds-server answers");
+    assert.match(section({ proxies: [{ proxy: "web.shop" }] }, 1) ?? "", /^1 proxy\n/);
+  });
+
   it("services: a process that is not known is a dash, 0 restarts are not", () => {
     const services = [
       { name: "ca", state: "ready", detail: "", url: "http://a", pid: 7, restarts: 0 },

@@ -1,14 +1,14 @@
 /** The text of `flotilla status`. */
 import { ignoredText } from "../api/api-client.ts";
 import { describeObject } from "../object-status.ts";
-import { columns, type Format } from "../output.ts";
+import { columns, counted, type Format } from "../output.ts";
 import type { Problem, ServiceState, Status, Sync } from "./collect-status.ts";
 
 export function describeStatus(status: Status, format: Format): string {
   const { services, proxies, objects, problems, ignored, findings } = status;
   return [
     servicesText(services, format),
-    section(`${proxies.length} proxies`, proxies.length === 0 ? [] : [indent(proxiesText(proxies))]),
+    proxies === undefined ? "proxies unknown: no xds-server answers" : proxiesText(proxies),
     ...(objects === undefined ? [] : [objectsText(objects)]),
     ...["config-controller", "service-controller"].map((service) => {
       const own = problems.filter((problem) => problem.service === service);
@@ -41,7 +41,7 @@ function servicesText(services: readonly ServiceState[], format: Format): string
 
 function objectsText({ total, generation, objects }: NonNullable<Status["objects"]>): string {
   const live = total - objects.length;
-  const title = `${total} objects, generation ${generation}: ${live} in effect on every proxy that they concern`;
+  const title = `${counted(total, "object")}, generation ${generation}: ${live} in effect on every proxy that they concern`;
   return section(
     title,
     objects.map((object) => indent(describeObject(object))),
@@ -61,7 +61,8 @@ function proxiesText(proxies: readonly Sync[]): string {
       return found.sent === found.acked ? "synced" : "sent";
     }),
   ]);
-  return columns([["PROXY", ...Object.keys(types)], ...rows]);
+  const table = columns([["PROXY", ...Object.keys(types)], ...rows]);
+  return section(counted(proxies.length, "proxy", "proxies"), proxies.length === 0 ? [] : [indent(table)]);
 }
 
 function problemText({ object, file, line, field, reason }: Problem): string {

@@ -63,8 +63,9 @@ describe("the objects of a file", () => {
   });
   it("are none of nothing", () => assert.deepEqual(locateObjects("").objects, []));
   it("may be JSON", () => assert.deepEqual(kinds('{"kind":"Gateway"}'), ["Gateway"]));
-  it("a key that is there twice counts by its later value", () => {
-    assert.deepEqual(kinds("kind: A\nkind: B\n"), ["B"]);
+  it("a key that is there twice is refused, as a directory and kubectl refuse it", () => {
+    const { objects, syntax } = locateObjects("kind: A\nspec: {}\nkind: B\n");
+    assert.deepEqual([objects, syntax], [[], [{ line: 3, column: 1, reason: "Map keys must be unique" }]]);
   });
   it("an alias has the place of its use", () => {
     const [, second] = locateObjects("a: &x {b: 1}\n---\nkind: A\nspec: &y {b: 1}\nother: *y\n").objects;

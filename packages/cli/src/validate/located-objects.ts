@@ -1,4 +1,5 @@
 /** Objects of YAML or JSON text, each able to name the line and column of any of its fields. */
+import { wrongKeys } from "@flotilla/sources";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, Scalar } from "yaml";
 
 /** Counted from 1. */
@@ -22,7 +23,7 @@ export interface LocatedText {
 /** `kind: List` stands for its items; empty documents give nothing. Aliases are bounded, so that a YAML bomb is a syntax error. */
 export function locateObjects(text: string): LocatedText {
   const lines = new LineCounter();
-  // Repeated keys are compared with each other by the parser: many of them take minutes, and the later one counts.
+  // The parser compares repeated keys with each other: many of them take minutes.
   const documents = parseAllDocuments(text, { lineCounter: lines, merge: true, uniqueKeys: false });
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -32,8 +33,12 @@ export function locateObjects(text: string): LocatedText {
   const syntax: (Place & { readonly reason: string })[] = [];
   for (const document of Array.isArray(documents) ? documents : []) {
     const refuse = (offset: number, message: string) => syntax.push({ ...place(offset), reason: firstLine(message) });
-    if (document.errors.length > 0) {
-      for (const { pos, message } of document.errors) refuse(pos[0], message);
+    const wrong = [
+      ...document.errors.map(({ pos, message }) => ({ offset: pos[0], reason: message })),
+      ...wrongKeys(document),
+    ];
+    if (wrong.length > 0) {
+      for (const { offset, reason } of wrong) refuse(offset, reason);
       continue;
     }
     const root: unknown = document.contents;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { equals, toBinary } from "@bufbuild/protobuf";
-import { DurationSchema, StructSchema } from "@bufbuild/protobuf/wkt";
+import { DurationSchema, StructSchema, UInt32ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Cluster_DiscoveryType, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
@@ -82,6 +82,15 @@ describe("encode", () => {
   it("packs a message that is a Struct itself", () => {
     const struct = fromJson(StructSchema, { a: { b: 1 } });
     assert.deepEqual(pack(StructSchema, struct).value, toBinary(StructSchema, struct));
+  });
+
+  it("refuses numbers that are none of 32 bits", () => {
+    for (const value of [-1, -0.1, 300.5, 2 ** 32, 2 ** 53, 1e308, Number.NaN])
+      assert.throws(
+        () => encode(UInt32ValueSchema, { value } as never),
+        /\[PROTO_ENCODE\].* is no whole number of 32 bits/,
+      );
+    assert.deepEqual(encode(UInt32ValueSchema, { value: 2 ** 32 - 1 }), new Uint8Array([8, 255, 255, 255, 255, 15]));
   });
 
   it("refuses a message of another type, and a value of another type, and goes on", () => {

@@ -29,6 +29,7 @@ export class WireWriter {
     this.uint32(this.#bytes.length - this.#start - mark);
   }
 
+  /** @throws RangeError for what is no number of 32 bits: the length of its bytes would not be the one that is reserved. */
   uint32(value: number): void {
     if (value >= 0 && value < 128) {
       if (this.#start === 0) this.#grow(1);
@@ -36,6 +37,7 @@ export class WireWriter {
       return;
     }
     let rest = value >>> 0;
+    if (rest !== value) throw new RangeError(`${value} is no whole number of 32 bits`);
     const size = rest < 1 << 14 ? 2 : rest < 1 << 21 ? 3 : rest < 1 << 28 ? 4 : 5;
     this.#reserve(size);
     let at = this.#start;

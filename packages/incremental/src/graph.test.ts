@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Facet, Graph, type Query } from "./index.ts";
+import { type Facet, Failure, Graph, type Query } from "./index.ts";
 
 interface Pod {
   readonly namespace: string;
@@ -358,5 +358,77 @@ describe("graph", () => {
     kept.release();
     assert.equal(graph.stats().results, 0);
     assert.equal(graph.evaluate(good, "a", pod("x")), 1);
+  });
+
+  it("keeps an error as a result: a reader that goes on without it is computed again when it may have changed", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const inner = query("inner", (c, key) => {
+      if (c.input<number>(key) === 0) throw new Error(`${key} is nought`);
+      return c.input<number>(key);
+    });
+    const outer = query("outer", (c, key) => c.read(inner, key));
+    const list = query("list", (c) =>
+      ["a", "b"].map((key) => {
+        const result = c.attempt(outer, key);
+        return result instanceof Failure ? String(result.error) : result;
+      }),
+    );
+    graph.set("a", 0);
+    graph.set("b", 1);
+    let stale = 0;
+    const observed = graph.observe(list, "", pod("x"), () => stale++);
+    assert.deepEqual(observed.value, ["Error: a is nought", 1]);
+    graph.set("a", 5);
+    assert.equal(stale, 1);
+    assert.ok(observed.again());
+    assert.deepEqual(observed.value, [5, 1]);
+    graph.set("b", 0);
+    assert.equal(stale, 2);
+    assert.ok(observed.again());
+    assert.deepEqual(observed.value, [5, "Error: b is nought"]);
+    assert.deepEqual(graph.inputsOf(outer, "b", pod("x")), ["b"]);
+    observed.release();
+    assert.equal(graph.stats().results, 0);
+  });
+
+  it("notifies the observer of an error when it may have changed", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const positive = query("positive", (c, key) => {
+      if ((c.input<number>(key) ?? 0) < 1) throw new Error("too small");
+      return c.input<number>(key);
+    });
+    graph.set("a", 1);
+    let stale = 0;
+    const observed = graph.observe(positive, "a", pod("x"), () => stale++);
+    graph.set("a", -1);
+    assert.ok(observed.again());
+    assert.throws(() => observed.value, /too small/);
+    assert.throws(() => graph.observe(positive, "a", pod("x"), () => {}), /too small/);
+    graph.set("a", 2);
+    assert.ok(observed.again());
+    assert.deepEqual([observed.value, stale], [2, 2]);
+  });
+
+  it("keeps no result of a query that reads itself, or that had no stack left", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    let depth = 0;
+    const loop: Query<Pod, string, unknown> = {
+      name: "loop",
+      compute: (c, key) => (c.input(key) === "go" ? c.attempt(loop, key) : 1),
+    };
+    const deep = query("deep", () => {
+      if (depth === 0) throw new RangeError("Maximum call stack size exceeded");
+      return depth;
+    });
+    graph.set("a", "go");
+    assert.throws(() => graph.evaluate(loop, "a", pod("x")), /INCREMENTAL_CYCLE/);
+    graph.set("a", "stop");
+    assert.equal(graph.evaluate(loop, "a", pod("x")), 1);
+    assert.throws(() => graph.evaluate(deep, "", pod("x")), /stack/);
+    depth = 2;
+    assert.equal(graph.evaluate(deep, "", pod("x")), 2);
   });
 });

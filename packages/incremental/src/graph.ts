@@ -12,7 +12,9 @@
 import { CellStore } from "./cell-store.ts";
 import {
   Answers,
+  CycleError,
   dependentsOf,
+  Failure,
   type Finding,
   type InputKey,
   mark,
@@ -87,9 +89,9 @@ export class Graph<Subject> {
   /** The result for `subject`, up to date. It is kept only while something observed depends on it. */
   evaluate<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg, subject: Subject): Result {
     const cell = this.#resolve(erase(query), arg, subject);
-    const value = cell.value as Result;
+    const { value } = cell;
     this.#cells.dropIfUnused(cell);
-    return value;
+    return resultOf(value) as Result;
   }
 
   /** Keeps the result for `subject`; `onStale` is called once when it may have changed, until it is evaluated again. */
@@ -100,13 +102,17 @@ export class Graph<Subject> {
     onStale: () => void,
   ): Observation<Result> {
     const cell = this.#resolve(erase(query), arg, subject);
+    if (cell.value instanceof Failure) {
+      this.#cells.dropIfUnused(cell);
+      throw cell.value.error;
+    }
     const observer = () => onStale();
     this.#cells.watch(cell, observer);
     // As long as the cell's questions are those that the subject has answered, it need not be asked again.
     let { trace } = cell;
     return {
       get value() {
-        return cell.value as Result;
+        return resultOf(cell.value) as Result;
       },
       identity: cell,
       again: () => {
@@ -175,12 +181,12 @@ export class Graph<Subject> {
 
   #compute(cell: QueryCell<Subject>, subject: Subject): void {
     const { slot } = cell;
-    if (this.#running.has(slot)) throw new Error(`[INCREMENTAL_CYCLE] query ${titleOf(cell)} depends on itself`);
+    if (this.#running.has(slot)) throw new CycleError(`[INCREMENTAL_CYCLE] query ${titleOf(cell)} depends on itself`);
     this.#running.add(slot);
     this.#cells.hold();
     try {
       const recorder = new Recorder(this.#source, subject);
-      const value = cell.query.compute(recorder, cell.arg);
+      const value = computed(cell, recorder);
       this.#computations++;
       this.#commit(cell, value, recorder);
     } finally {
@@ -199,11 +205,36 @@ export class Graph<Subject> {
     cell.state = "clean";
     if (moved) cell.slot.insert(cell);
     // A result that moved may be equal, but cells that inherited its trace need the new one.
-    if (moved || !(cell.query.equal ?? shallowEqual)(cell.value, value)) {
+    if (moved || !isEqual(cell, value)) {
       cell.value = value;
       cell.changedAt = this.#revision;
     }
   }
+}
+
+/** An error is a result too: readers that go on without this one are computed again when something below it changes. */
+function computed<Subject>({ query, arg }: QueryCell<Subject>, recorder: Recorder<Subject>): unknown {
+  try {
+    return query.compute(recorder, arg);
+  } catch (error) {
+    if (error instanceof CycleError || isOutOfStack(error)) throw error;
+    return new Failure(error);
+  }
+}
+
+/** Depends on where it was asked, not on what it was asked about. */
+function isOutOfStack(error: unknown): boolean {
+  return error instanceof RangeError && error.message === "Maximum call stack size exceeded";
+}
+
+function isEqual<Subject>({ query, value: before }: QueryCell<Subject>, value: unknown): boolean {
+  if (before instanceof Failure || value instanceof Failure) return before === value;
+  return (query.equal ?? shallowEqual)(before, value);
+}
+
+function resultOf(value: unknown): unknown {
+  if (value instanceof Failure) throw value.error;
+  return value;
 }
 
 /** The graph stores queries of all argument and result types in one place. */

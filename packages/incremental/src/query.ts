@@ -39,9 +39,26 @@ export interface Context<Subject> {
   /** The input under `key`; `undefined` when there is none, which is recorded too. */
   input<Value>(key: InputKey<Value>): Value | undefined;
   facet<Arg, Value>(facet: Facet<Subject, Arg, Value>, arg: Arg): Value;
+  /** @throws what the computation threw */
   read<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg): Result;
+  /** As `read`; what the computation threw is a result like others, and the reader is computed again when that may have changed. */
+  attempt<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg): Result | Failure;
   /** A finding about an object (a conflict, an unknown reference); it lives as long as the result it was found for. */
   report(finding: Finding): void;
+}
+
+/** The result of a computation that threw: while nothing below it changes, it would throw again. */
+export class Failure {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** A query that reads itself: whether it does depends on who asked first, so that no result is kept of it. */
+export class CycleError extends Error {
+  override readonly name = "CycleError";
 }
 
 /** The text of an input's key, which remembers the type of its value. */

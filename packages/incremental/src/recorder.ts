@@ -1,17 +1,18 @@
 /** The context of one running computation: answers its questions and writes down what was asked. */
-import type {
-  Answers,
-  AnyCell,
-  Context,
-  Facet,
-  Finding,
-  InputCell,
-  InputKey,
-  Query,
-  QueryArg,
-  QueryCell,
-  Trace,
-  TraceEntry,
+import {
+  type Answers,
+  type AnyCell,
+  type Context,
+  type Facet,
+  Failure,
+  type Finding,
+  type InputCell,
+  type InputKey,
+  type Query,
+  type QueryArg,
+  type QueryCell,
+  type Trace,
+  type TraceEntry,
 } from "./query.ts";
 
 /** Parts of the graph that a recorder needs. */
@@ -60,10 +61,16 @@ export class Recorder<Subject> implements Context<Subject> {
   }
 
   read<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg): Result {
+    const result = this.attempt(query, arg);
+    if (result instanceof Failure) throw result.error;
+    return result;
+  }
+
+  attempt<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg): Result | Failure {
     const cell = this.#source.resolve(query as unknown as Query<Subject, QueryArg, unknown>, arg, this.#subject);
     this.deps.add(cell);
     this.#inherit(cell.trace);
-    return cell.value as Result;
+    return cell.value as Result | Failure;
   }
 
   report(finding: Finding): void {

@@ -18,7 +18,15 @@ export {
   readSotwRequest,
   type SotwRequest,
 } from "./request.ts";
-export { type Resource, type ResourceSet, ResourceSlice, rulesOf, SlicedResources } from "./resource-set.ts";
+export {
+  type FailedResources,
+  type Resource,
+  type ResourceSet,
+  ResourceSlice,
+  rulesOf,
+  SlicedResources,
+  withFormer,
+} from "./resource-set.ts";
 export { Identities, Interner, SharedStates } from "./sharing.ts";
 export type { Turn, TurnMessage, TurnOptions } from "./stream-state.ts";
 export { newStream } from "./stream-state.ts";

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkProperty, fc } from "@flotilla/testkit";
 import { Bodies } from "./message-body.ts";
-import { diffVersions, type Resource, type ResourceSet, ResourceSlice, SlicedResources } from "./resource-set.ts";
+import {
+  diffVersions,
+  type Resource,
+  type ResourceSet,
+  ResourceSlice,
+  SlicedResources,
+  withFormer,
+} from "./resource-set.ts";
 
 const typeUrl = "type.googleapis.com/test";
 
@@ -117,4 +124,22 @@ test("sets whose names are distinct differ by the same entries, found without a 
     },
     { runs: 300 },
   );
+});
+
+test("of resources that cannot be made a client keeps those that it has, and nothing else of before", () => {
+  const failed = new Map([
+    ["b", new Error("no")],
+    ["new", new Error("no")],
+  ]);
+  const before = { ...setOf([slice("a", "b@7", "gone")]), version: "1" };
+  const now = { ...setOf([slice("a@2", "c")]), version: "2", failed };
+  const found = withFormer(now, before);
+  assert.deepEqual(
+    [...found.byName.values()].map(({ name, version }) => `${name}@${version}`),
+    ["a@2", "c@1", "b@7"],
+  );
+  assert.ok(found.version !== now.version && found.failed === failed);
+  assert.equal(withFormer(now, before).version, found.version);
+  assert.equal(withFormer(now, undefined), now);
+  assert.equal(withFormer(before, now), before);
 });

@@ -3,6 +3,7 @@
  * follow each other share most of them, so that making one and finding what differs cost the slices and not the resources: a mesh of 12,000
  * workloads changes one at a time.
  */
+import { checksum } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 
 /** One resource as it travels: its bytes once, its version a hash of them. */
@@ -24,6 +25,23 @@ export interface ResourceSet {
   readonly version: string;
   /** In the order in which they are sent. */
   readonly byName: ReadonlyMap<string, Resource>;
+  /** Resources that should be there and cannot be made. */
+  readonly failed?: FailedResources;
+}
+
+/** Errors by name. */
+export type FailedResources = ReadonlyMap<string, unknown>;
+
+/**
+ * The set with those of the failed resources that a client has: it loses nothing because of a fault. The set itself where there are none.
+ * @param before what the client has
+ */
+export function withFormer(set: ResourceSet, before: ResourceSet | undefined): ResourceSet {
+  const former = [...(set.failed?.keys() ?? [])].flatMap((name) => before?.byName.get(name) ?? []);
+  if (former.length === 0) return set;
+  const byName = new Map([...set.byName.values(), ...former].map((resource) => [resource.name, resource]));
+  const versions = former.map(({ name, version }) => `${name} ${version}\n`);
+  return { ...set, byName, version: checksum([set.version, ...versions].join("\n")) };
 }
 
 export class ResourceSlice {

@@ -19,7 +19,11 @@ function apply(source: CoreSource, ...values: readonly (Service | Config)[]): vo
 }
 
 function applyEndpoints(source: CoreSource, ...value: readonly Endpoint[]): void {
-  const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", hostname: host, name: "a" };
+  applyEndpointsOf(source, host, ...value);
+}
+
+function applyEndpointsOf(source: CoreSource, hostname: string, ...value: readonly Endpoint[]): void {
+  const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", hostname };
   const change = { type: "endpoints", op: "put", key, value } as const;
   assert.deepEqual(source.apply([change], applyOptionsOf([change], ++position)), []);
 }
@@ -58,6 +62,31 @@ describe("a session", () => {
     session.resources(typeUrl.cluster, undefined);
     apply(source, aService("d", "shop"));
     assert.equal(stale.length, 2);
+  });
+
+  it("loses nothing that it has where a resource cannot be made, and the other resources go on", () => {
+    const { source, stale, session, open } = opened();
+    const otherHost = "b.shop.svc.cluster.local";
+    const other = `outbound|80||${otherHost}`;
+    apply(source, aService("b", "shop"));
+    applyEndpoints(source, anEndpoint("10.9.0.1"));
+    applyEndpointsOf(source, otherHost, anEndpoint("10.9.1.1"));
+    const ask = (one = session) => one.resources(typeUrl.endpoint, nameSet([cluster, other]));
+    const before = ask();
+    const noPort = { ...anEndpoint("10.9.0.2"), port: -1 };
+    applyEndpoints(source, noPort);
+    applyEndpointsOf(source, otherHost, anEndpoint("10.9.1.2"));
+    assert.equal(stale.length, 1);
+    const after = ask();
+    assert.equal(after, ask());
+    assert.deepEqual([...(after?.failed?.keys() ?? [])], [cluster]);
+    assert.equal(after?.byName.get(cluster), before?.byName.get(cluster));
+    assert.notEqual(after?.byName.get(other)?.version, before?.byName.get(other)?.version);
+    assert.deepEqual([...(ask(open())?.byName.keys() ?? [])], [other], "a new client gets the others");
+    applyEndpoints(source, anEndpoint("10.9.0.1"));
+    assert.equal(stale.length, 3, "each of the two hears of it");
+    assert.equal(ask()?.failed, undefined);
+    assert.equal(ask()?.byName.get(cluster)?.version, before?.byName.get(cluster)?.version);
   });
 
   it("gets the urgency of the change", () => {

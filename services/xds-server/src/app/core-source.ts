@@ -7,7 +7,7 @@ import type { Account } from "@flotilla/auth/cluster";
 import type { Observation } from "@flotilla/incremental";
 import type { AppliedSet, Cause, Change } from "@flotilla/model";
 import { typeUrl as typeUrls } from "@flotilla/proto";
-import { Identities, Interner, type NameSet, type ResourceSet, sameNames } from "@flotilla/xds";
+import { Identities, Interner, type NameSet, type ResourceSet, sameNames, withFormer } from "@flotilla/xds";
 import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "../serve/resource-source.ts";
 import type { SecretAccess, Subject } from "../snapshot/subject.ts";
 import type { Core, Refusal } from "./core.ts";
@@ -100,6 +100,8 @@ interface Watch {
   readonly observation: Observation<ResourceSet>;
   /** The subject that it was observed for. */
   readonly subject: Subject;
+  /** The set as it was last given out, of the observed one. */
+  given: { readonly of: ResourceSet; readonly set: ResourceSet } | undefined;
   isStale: boolean;
 }
 
@@ -140,10 +142,10 @@ class Session implements ProxySession {
     const subject = this.#subjectFor(typeUrl);
     if (subject === undefined) return undefined;
     if (before !== undefined && sameNames(before.names, names)) {
-      if (!before.isStale) return before.observation.value;
+      if (!before.isStale) return given(before);
       if (before.subject === subject && before.observation.again()) {
         before.isStale = false;
-        return before.observation.value;
+        return given(before);
       }
     }
     const watch: { isStale: boolean } = { isStale: false };
@@ -159,8 +161,9 @@ class Session implements ProxySession {
       this.#watches.delete(typeUrl);
       return undefined;
     }
-    this.#watches.set(typeUrl, Object.assign(watch, { names, observation, subject }));
-    return observation.value;
+    const made = Object.assign(watch, { names, observation, subject, given: before?.given });
+    this.#watches.set(typeUrl, made);
+    return given(made);
   }
 
   watched(): readonly object[] {
@@ -243,6 +246,13 @@ class Session implements ProxySession {
     this.#watched = undefined;
     before.release();
   }
+}
+
+/** The observed set as it is now; of resources that cannot be made the client keeps the former ones. */
+function given(watch: Watch): ResourceSet {
+  const { value } = watch.observation;
+  if (watch.given?.of !== value) watch.given = { of: value, set: withFormer(value, watch.given?.set) };
+  return watch.given.set;
 }
 
 function isSameStanding(a: Subject, b: Subject): boolean {

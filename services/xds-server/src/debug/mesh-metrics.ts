@@ -28,6 +28,7 @@ const findingGauges = {
   flotilla_missing_issuer_keys: "RequestAuthentications with issuers whose keys could not be fetched",
   flotilla_unusable_extension: "WasmPlugins and TrafficExtensions that cannot be served as written",
   flotilla_unknown_destination: "VirtualServices with routes that lead to no known service or subset",
+  flotilla_failed_resource: "Resources of connected proxies that cannot be made",
   flotilla_foreign_host: "VirtualServices that route hosts of other namespaces for the mesh",
 } as const;
 

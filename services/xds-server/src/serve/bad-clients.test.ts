@@ -383,6 +383,23 @@ describe("bad clients", () => {
     assert.match(await server.metrics.text(), /pilot_total_xds_internal_errors [1-9]/);
   });
 
+  it("a resource that cannot be made is logged with its name and the reason", async () => {
+    const lines: (readonly [string, object | undefined])[] = [];
+    const log = { ...noopLogger, error: (message: string, fields?: object) => void lines.push([message, fields]) };
+    await using server = await startTestServer({ options: { log: { ...log, child: () => log } } });
+    const { source } = server;
+    const error = new Error("no port");
+    source.failed = new Map([["outbound|80||a", error]]);
+    source.put(types.cluster, [big("c", "0", 10)]);
+    let answers = 0;
+    using client = new RawClient(server).ask(types.cluster);
+    client.call.on("data", () => void answers++);
+    await until(() => answers === 1, soon("the other resources"));
+    const fields = { type: "cds", count: 1, resource: "outbound|80||a", error };
+    assert.deepEqual(lines, [["resources cannot be made", fields]]);
+    assert.match(await server.metrics.text(), /pilot_total_xds_internal_errors 1/);
+  });
+
   it("streams that stay silent and streams that go leave nothing behind", async () => {
     await using server = await startTestServer();
     server.source.put(types.cluster, []);

@@ -9,6 +9,7 @@ import {
   blamed,
   type ClientRequest,
   type Effect,
+  type FailedResources,
   type Form,
   newStream,
   overLimit,
@@ -47,6 +48,8 @@ export class Stream implements Pushable {
   readonly #onClosed: (reason: string) => void;
   readonly #progress: Progress;
   readonly #retries = new Set<string>();
+  /** Resources that could not be made when the type was last looked at. */
+  readonly #failed = new Map<string, FailedResources>();
   readonly #writer: Writer;
   readonly #answers: AnswerQueue;
   readonly #timer: TurnTimer;
@@ -247,7 +250,9 @@ export class Stream implements Pushable {
 
   #setOf(typeUrl: string, { wildcard, names }: Subscription): ResourceSet | undefined {
     try {
-      return this.#session.resources(typeUrl, wildcard ? undefined : names);
+      const set = this.#session.resources(typeUrl, wildcard ? undefined : names);
+      this.#noteFailed(typeUrl, set?.failed);
+      return set;
     } catch (error) {
       // The client keeps what it has, the other types go on.
       this.#context.metrics.internalError();
@@ -255,6 +260,19 @@ export class Stream implements Pushable {
       this.#retries.add(typeUrl);
       return undefined;
     }
+  }
+
+  /** The client keeps those that it has, and gets all others. */
+  #noteFailed(typeUrl: string, failed: FailedResources | undefined): void {
+    if (failed === this.#failed.get(typeUrl)) return;
+    if (failed === undefined) {
+      this.#failed.delete(typeUrl);
+      return;
+    }
+    this.#failed.set(typeUrl, failed);
+    this.#context.metrics.internalError();
+    const [[resource, error] = []] = failed;
+    this.#log.error("resources cannot be made", { type: shortName(typeUrl), count: failed.size, resource, error });
   }
 
   #onTime(): void {

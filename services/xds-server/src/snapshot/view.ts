@@ -2,7 +2,7 @@
  * The reads of a computation: the proxy by questions (facets) and the world by lookups. Every read is recorded by the graph underneath, so
  * a view needs no list of what matters to whom.
  */
-import type { Context, Finding, Provenance, Query, QueryArg } from "@flotilla/incremental";
+import type { Context, Failure, Finding, Provenance, Query, QueryArg } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";
 import type { Config, Workload } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
@@ -59,6 +59,11 @@ export class View {
   read<Arg extends QueryArg, Result>(query: ViewQuery<Arg, Result>, arg: Arg): Result;
   read<Arg extends QueryArg, Result>(query: ViewQuery<Arg, Result>, arg?: Arg): Result {
     return this.#context.read(query, arg as Arg);
+  }
+
+  /** As `read`: a computation that throws is the failure of this part alone. */
+  attempt<Arg extends QueryArg, Result>(query: ViewQuery<Arg, Result>, arg: Arg): Result | Failure {
+    return this.#context.attempt(query, arg);
   }
 
   /** A conflict or error found on the way, with its object; it lives as long as the result it was found for. */

@@ -7,7 +7,9 @@
  */
 import { hash } from "node:crypto";
 import type { MessageShape } from "@bufbuild/protobuf";
+import { Failure, type Finding } from "@flotilla/incremental";
 import { encode, type GenMessage, type Message, Parts, type TypeUrl } from "@flotilla/proto";
+import { type FailedResources, ResourceSlice } from "@flotilla/xds";
 import { type SliceText, sliceKeys, sliceTexts } from "../../snapshot/row-index.ts";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 
@@ -59,6 +61,79 @@ export interface EncodedResource extends Encoded {
   readonly bytes: Uint8Array;
   /** Other names by which it may be asked for. */
   readonly aliases?: readonly string[];
+}
+
+export type ResourceOf = (name: string, content: Encoded, aliases?: readonly string[]) => EncodedResource;
+
+/** One for each content: views with equal inputs hold the identical resource. */
+export function sharedResources(typeUrl: TypeUrl): ResourceOf {
+  const resources = new WeakMap<Encoded, EncodedResource>();
+  return (name, content, aliases) => {
+    const known = resources.get(content);
+    if (known?.name === name) return known;
+    const made = namedResource(typeUrl, name, content, aliases);
+    resources.set(content, made);
+    return made;
+  };
+}
+
+function namedResource(
+  typeUrl: TypeUrl,
+  name: string,
+  content: Encoded,
+  aliases: readonly string[] | undefined,
+): EncodedResource {
+  // A getter, since containers join their bytes; it also keeps the content, which other views may share.
+  const { version } = content;
+  return {
+    name,
+    typeUrl,
+    version,
+    ...(aliases !== undefined && { aliases }),
+    get bytes() {
+      return content.bytes;
+    },
+  };
+}
+
+export interface Slice {
+  readonly content: ResourceSlice;
+  readonly version: string;
+  /** Errors by the names of resources that cannot be made; none: undefined. */
+  readonly failed?: FailedResources;
+}
+
+/** The metric of resources that cannot be made. */
+const failedResource = "flotilla_failed_resource";
+
+/** Resources that are made, one by one: an error concerns its own resource alone. */
+export function sliceOf(
+  typeUrl: TypeUrl,
+  names: readonly string[],
+  make: (name: string) => EncodedResource | Failure | undefined,
+  report: (finding: Finding) => void,
+): Slice {
+  const resources: EncodedResource[] = [];
+  const failed = new Map<string, unknown>();
+  let lines = "";
+  for (const name of names) {
+    const made = make(name);
+    if (made instanceof Failure) {
+      failed.set(name, made.error);
+      report(failureOf(typeUrl, name, made.error));
+      lines += `${name}\n`;
+    } else if (made !== undefined) {
+      resources.push(made);
+      lines += `${made.name} ${made.version}\n`;
+    }
+  }
+  const content = new ResourceSlice(resources);
+  return { content, version: contentHash(lines), ...(failed.size > 0 && { failed }) };
+}
+
+function failureOf(typeUrl: TypeUrl, name: string, error: unknown): Finding {
+  const message = error instanceof Error ? error.message : String(error);
+  return { metric: failedResource, object: `${typeUrl.slice(typeUrl.lastIndexOf(".") + 1)} ${name}`, message };
 }
 
 /** Joining encoded parts: a message's bytes are the bytes of its fields, one after the other. */

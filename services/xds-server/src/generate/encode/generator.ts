@@ -9,7 +9,7 @@
 import type { Message, MessageShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { TypeUrl } from "@flotilla/proto";
-import { Interner, type NameSetKey, namesOfKey, type ResourceSet, ResourceSlice, SlicedResources } from "@flotilla/xds";
+import { Interner, type NameSetKey, namesOfKey, type ResourceSet, SlicedResources } from "@flotilla/xds";
 import { type SliceText, sliceKeys, sliceTexts } from "../../snapshot/row-index.ts";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
 import {
@@ -23,7 +23,11 @@ import {
   Joined,
   type Pair,
   Pairs,
+  type ResourceOf,
+  type Slice,
   sameVersion,
+  sharedResources,
+  sliceOf,
 } from "./encoded.ts";
 import {
   type ChangedContent,
@@ -195,20 +199,6 @@ function generatorOf<Inputs extends object, ChangesOf extends object>(
   };
 }
 
-type ResourceOf = (name: string, content: Encoded, aliases?: readonly string[]) => EncodedResource;
-
-/** One for each content: views with equal inputs hold the identical resource. */
-function sharedResources(typeUrl: TypeUrl): ResourceOf {
-  const resources = new WeakMap<Encoded, EncodedResource>();
-  return (name, content, aliases) => {
-    const known = resources.get(content);
-    if (known?.name === name) return known;
-    const made = namedResource(typeUrl, name, content, aliases);
-    resources.set(content, made);
-    return made;
-  };
-}
-
 /** The resources that patches add beside those that are built. */
 function additions(patching: Patching<object> | undefined, resourceOf: ResourceOf) {
   const added = patching?.added;
@@ -224,25 +214,6 @@ function additions(patching: Patching<object> | undefined, resourceOf: ResourceO
   };
 }
 
-function namedResource(
-  typeUrl: TypeUrl,
-  name: string,
-  content: Encoded,
-  aliases: readonly string[] | undefined,
-): EncodedResource {
-  // A getter, since containers join their bytes; it also keeps the content, which other views may share.
-  const { version } = content;
-  return {
-    name,
-    typeUrl,
-    version,
-    ...(aliases !== undefined && { aliases }),
-    get bytes() {
-      return content.bytes;
-    },
-  };
-}
-
 export interface ResourceSetQueries {
   /** Every resource there is: for wildcard subscriptions. */
   readonly all: ViewQuery<undefined, ResourceSet>;
@@ -253,21 +224,18 @@ export interface ResourceSetQueries {
   readonly slice: ViewQuery<SliceText, Slice>;
 }
 
-export interface Slice {
-  readonly content: ResourceSlice;
-  readonly version: string;
-}
-
 export function resourceSetQueries(generator: Generator): ResourceSetQueries {
   const { typeUrl, names, slices: slicesOfAll, namesFor, resource } = generator;
   const sets = new Interner<ResourceSet>();
   const slice = query<Slice, SliceText>(
     `${typeUrl} slice`,
-    (view, text) => {
-      const resources = sliceKeys(text).flatMap((name) => view.read(resource, name) ?? []);
-      const lines = resources.map(({ name, version }) => `${name} ${version}\n`);
-      return { content: new ResourceSlice(resources), version: contentHash(lines.join("")) };
-    },
+    (view, text) =>
+      sliceOf(
+        typeUrl,
+        sliceKeys(text),
+        (name) => view.attempt(resource, name),
+        (finding) => view.report(finding),
+      ),
     sameVersion,
   );
   const joined = (slices: readonly Slice[]): ResourceSet => {
@@ -275,7 +243,9 @@ export function resourceSetQueries(generator: Generator): ResourceSetQueries {
     return sets.intern(version, () => {
       // Names that are known in slices are not changed by patches: each is there once.
       const content = slices.map((one) => one.content);
-      return { typeUrl, byName: new SlicedResources(content, { distinct: slicesOfAll !== undefined }), version };
+      const byName = new SlicedResources(content, { distinct: slicesOfAll !== undefined });
+      const failed = slices.flatMap((one) => [...(one.failed ?? [])]);
+      return { typeUrl, byName, version, ...(failed.length > 0 && { failed: new Map(failed) }) };
     });
   };
   const groups = new SliceGroups();

@@ -1,6 +1,6 @@
 /** A source for tests: sets that a test replaces, without proxies and views. */
 import { checksum } from "@flotilla/model";
-import { type NameSet, type Resource, type ResourceSet, rulesOf } from "@flotilla/xds";
+import { type FailedResources, type NameSet, type Resource, type ResourceSet, rulesOf } from "@flotilla/xds";
 import type { ProxySession, ResourceSource, Urgency } from "../resource-source.ts";
 
 export class StaticSource implements ResourceSource {
@@ -8,6 +8,8 @@ export class StaticSource implements ResourceSource {
   readonly latest = undefined;
   /** Resources of this type cannot be made. */
   failing: string | undefined;
+  /** Resources of any type that cannot be made. */
+  failed: FailedResources | undefined;
   readonly #sets = new Map<string, ResourceSet>();
   readonly #parts = new WeakMap<ResourceSet, Map<string, ResourceSet>>();
   readonly #listeners = new Set<(typeUrl: string, urgency: Urgency) => void>();
@@ -26,7 +28,10 @@ export class StaticSource implements ResourceSource {
     const listener = (typeUrl: string, urgency: Urgency): void => onStale(typeUrl, urgency);
     this.#listeners.add(listener);
     return {
-      resources: (typeUrl, names) => this.#resources(typeUrl, names),
+      resources: (typeUrl, names) => {
+        const set = this.#resources(typeUrl, names);
+        return set && this.failed ? { ...set, failed: this.failed } : set;
+      },
       watched: () => [],
       forget: () => undefined,
       close: () => void this.#listeners.delete(listener),

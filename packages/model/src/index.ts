@@ -64,7 +64,7 @@ export {
   totalWeight,
 } from "./endpoint/endpoint.ts";
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
-export { isObject, ownValue } from "./json/own-value.ts";
+export { isObject, objectsOf, ownValue } from "./json/own-value.ts";
 export {
   anyObject,
   anything,

@@ -42,6 +42,15 @@ describe("an object as configuration", () => {
     assert.deepEqual(of("ConfigMap", {}), { data: {} });
   });
 
+  it("has no nulls, but for kinds in which a null is a value", () => {
+    const spec = { a: null, b: { c: null, d: [1] } };
+    const of = (apiVersion: string, kind: string) => configOf({ apiVersion, kind, metadata, spec })?.spec;
+    assert.deepEqual(of(istio, "DestinationRule"), { b: { d: [1] } });
+    assert.deepEqual(of("gateway.networking.k8s.io/v1", "Gateway"), { b: { d: [1] } });
+    assert.deepEqual(of("networking.istio.io/v1alpha3", "EnvoyFilter"), spec);
+    assert.deepEqual(of("extensions.istio.io/v1alpha1", "WasmPlugin"), spec);
+  });
+
   const kinds: readonly (readonly [apiVersion: string, kind: string, name: string | undefined])[] = [
     [istio, "Gateway", "Gateway"],
     ["security.istio.io/v1", "AuthorizationPolicy", "AuthorizationPolicy"],
@@ -76,6 +85,9 @@ describe("the settings of the mesh", () => {
     const of = (...documents: readonly (JsonObject | undefined)[]) => meshNetworksOf(...documents).spec;
     assert.deepEqual(of({ networks: { a: {} } }, { networks: { b: {} } }, {}, undefined), { networks: { b: {} } });
     assert.deepEqual(of({ networks: { a: {} } }, { networks: {} }), { networks: {} });
+    assert.deepEqual(of({ networks: { a: { endpoints: [{ fromCidr: null }] } } }), {
+      networks: { a: { endpoints: [{}] } },
+    });
     assert.deepEqual(of(), { networks: {} });
     assert.deepEqual(meshNetworksOf().key, { kind: "MeshNetworks", namespace: "", name: "mesh" });
   });

@@ -11,6 +11,7 @@ import {
   type KubeObject,
   objectKey,
   type Provenance,
+  withoutNulls,
 } from "@flotilla/model";
 
 /** Undefined for kinds that are no configuration. */
@@ -42,9 +43,12 @@ function specOf(object: KubeObject): unknown {
         ...(object["binaryData"] === undefined ? {} : { binaryData: object["binaryData"] }),
       };
     default:
-      return object["spec"] ?? {};
+      return kindsWithNulls.has(object.kind) ? (object["spec"] ?? {}) : withoutNulls(object["spec"] ?? {});
   }
 }
+
+/** Kinds with fields of any JSON, where a null is a value. Elsewhere it stands for an absent field. */
+const kindsWithNulls: ReadonlySet<string> = new Set(["EnvoyFilter", "TrafficExtension", "WasmPlugin"]);
 
 /** `stringData` is what the API server would have encoded and merged into `data`. */
 function secretData(object: KubeObject): Readonly<Record<string, string>> {
@@ -101,7 +105,7 @@ export function meshConfigOf(...documents: readonly (JsonObject | undefined)[]):
 /** The last document that has networks; without one there are none. */
 export function meshNetworksOf(...documents: readonly (JsonObject | undefined)[]): Config<JsonObject> {
   const last = documents.findLast((document) => document?.["networks"] !== undefined);
-  return meshObject(meshNetworksKey, { networks: last?.["networks"] ?? {} });
+  return meshObject(meshNetworksKey, { networks: withoutNulls(last?.["networks"] ?? {}) });
 }
 
 function meshObject(key: ConfigKey, spec: JsonObject): Config<JsonObject> {

@@ -83,7 +83,7 @@ export interface KubePod extends KubeObject {
   readonly status?: {
     readonly phase?: string;
     readonly podIP?: string;
-    readonly podIPs?: readonly { readonly ip: string }[];
+    readonly podIPs?: readonly { readonly ip?: string }[];
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
 }
@@ -123,9 +123,4 @@ export interface WorkloadEntrySpec {
   readonly locality?: string;
   readonly weight?: number;
   readonly serviceAccount?: string;
-}
-
-/** Addresses that the mesh gave to a ServiceEntry. */
-export interface ServiceEntryStatus {
-  readonly addresses?: readonly { readonly value?: string; readonly host?: string }[];
 }

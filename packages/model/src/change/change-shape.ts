@@ -1,4 +1,5 @@
 /** The shape of a change as it travels: checked once, so that readers can rely on it. */
+import { ownValue } from "../json/own-value.ts";
 import {
   anything,
   flag,
@@ -11,16 +12,32 @@ import {
   type Shape,
   text,
 } from "../json/shape.ts";
+import { isIpAddress } from "../names/address.ts";
 
 const texts = listOf(text);
 const labels = recordOf(text);
-/** Keys are joined to texts and taken apart again at the slashes. */
-const part: Shape = (value) =>
-  typeof value !== "string" ? " is no text" : value.includes("/") ? " holds a slash" : undefined;
+/** Keys are joined to texts and taken apart again at these. */
+const separators = /[/|\n]/;
+const part: Shape = (value) => {
+  if (typeof value !== "string") return " is no text";
+  const [separator] = separators.exec(value) ?? [];
+  return separator === undefined ? undefined : ` holds ${JSON.stringify(separator)}`;
+};
+
+const port: Shape = (value) =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65_535 ? undefined : " is no port";
+/** As Envoy has weights. */
+const weight: Shape = (value) =>
+  typeof value === "number" && value >= 0 && value < 2 ** 32 ? undefined : " is no weight";
+const address: Shape = (value) => (typeof value === "string" && isIpAddress(value) ? undefined : " is no address");
+const addresses = listOf(address);
+/** Of an endpoint: also a name, the path of a socket, or an empty text for one that a gateway leads to. */
+const endpointAddresses: Shape = (value) =>
+  texts(value) ?? ((value as readonly string[]).length === 0 ? " is empty" : undefined);
 
 const configKey = objectOf({ kind: part, namespace: part, name: part });
-const serviceKey = objectOf({ shard: text, namespace: part, hostname: text, name: text });
-const endpointsKey = objectOf({ shard: text, namespace: part, hostname: text });
+const serviceKey = objectOf({ shard: text, namespace: part, hostname: part, name: text });
+const endpointsKey = objectOf({ shard: text, namespace: part, hostname: part });
 const workloadKey = objectOf({ shard: text, namespace: part, uid: text });
 
 const config = objectOf(
@@ -51,11 +68,11 @@ const service = objectOf(
     namespace: text,
     name: text,
     registry: text,
-    ports: listOf(objectOf({ name: text, number: integer, protocol: text })),
+    ports: listOf(objectOf({ name: text, number: port, protocol: text })),
     resolution: text,
     meshExternal: flag,
     defaultAddress: text,
-    clusterVips: recordOf(texts),
+    clusterVips: recordOf(addresses),
     creationTimeMs: number,
     labels,
     exportTo: texts,
@@ -78,8 +95,8 @@ const service = objectOf(
       { externalName: text, externalTrafficPolicyLocal: flag, ipFamilies: texts, annotations: labels },
     ),
     clusterExternalAddresses: recordOf(texts),
-    clusterExternalPorts: recordOf(recordOf(integer)),
-    passthroughTargetPorts: recordOf(integer),
+    clusterExternalPorts: recordOf(recordOf(port)),
+    passthroughTargetPorts: recordOf(port),
     trafficDistribution: text,
     racesConnections: flag,
     resourceVersion: text,
@@ -91,7 +108,7 @@ const service = objectOf(
       labels,
       annotations: labels,
       listeners: listOf(
-        objectOf({}, { port: integer, protocol: text, allowedRoutes: objectOf({}, { namespaces: allowedNamespaces }) }),
+        objectOf({}, { port, protocol: text, allowedRoutes: objectOf({}, { namespaces: allowedNamespaces }) }),
       ),
       addresses: listOf(objectOf({ type: text, value: text })),
     }),
@@ -100,22 +117,22 @@ const service = objectOf(
 
 const endpoint = objectOf(
   {
-    addresses: texts,
+    addresses: endpointAddresses,
     servicePortName: text,
-    port: integer,
+    port,
     labels,
     serviceAccount: text,
     network: text,
     locality: text,
     clusterId: text,
-    weight: number,
+    weight,
     tlsMode: text,
     namespace: text,
     workloadName: text,
     health: text,
   },
   {
-    servicePort: integer,
+    servicePort: port,
     hostname: text,
     subdomain: text,
     nodeName: text,
@@ -131,7 +148,7 @@ const workload = objectOf(
     kind: text,
     name: text,
     namespace: part,
-    addresses: texts,
+    addresses,
     labels,
     network: text,
     locality: text,
@@ -140,7 +157,7 @@ const workload = objectOf(
     workloadName: text,
     isReady: flag,
     tunnel: oneOfTexts("none", "hbone", "native"),
-    ports: recordOf(integer),
+    ports: recordOf(port),
   },
   {
     creationTimeMs: number,
@@ -155,7 +172,7 @@ const workload = objectOf(
       objectOf({
         namespace: part,
         hostname: text,
-        ports: listOf(objectOf({ servicePort: integer, targetPort: integer })),
+        ports: listOf(objectOf({ servicePort: port, targetPort: port })),
       }),
     ),
   },
@@ -180,9 +197,25 @@ export const changeShape: Shape = (change) => {
   if (op !== "put" && op !== "delete") return ".op is neither put nor delete";
   const atKey = shapes.key(key);
   if (atKey !== undefined) return `.key${atKey}`;
-  const atValue = op === "put" ? shapes.value(value) : undefined;
+  const atValue = op === "put" ? (shapes.value(value) ?? otherThan(type, key, value)) : undefined;
   return atValue && `.value${atValue}`;
 };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields of a value that stand in its key, too: a reader would take another object's place for one of them that differs. */
+const namedTwice: Readonly<Record<string, readonly string[]>> = {
+  config: ["kind", "namespace", "name"],
+  service: ["namespace", "hostname", "name"],
+  workload: ["namespace"],
+};
+
+function otherThan(type: unknown, key: unknown, value: unknown): string | undefined {
+  const names = ownValue(namedTwice, String(type)) ?? [];
+  const found = (type === "config" ? (value as Fields)["key"] : value) as Fields;
+  const wrong = names.find((name) => ownValue(found, name) !== ownValue(key as Fields, name));
+  return wrong === undefined ? undefined : `${type === "config" ? ".key" : ""}.${wrong} is not that of the key`;
+}
 
 /** A configuration object at rest. */
 export const configShape: Shape = config;

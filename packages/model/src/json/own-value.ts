@@ -8,6 +8,11 @@ export function ownValue<T>(record: Readonly<Record<string, T>> | null | undefin
   return record !== undefined && record !== null && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
+/** The objects of a list; none of anything else. */
+export function objectsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
 /** True where a value is a JSON object: neither null nor a list. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
 /** Gateways of the Gateway API that lead into a network. Source: Istio's multicluster installation, the label reference. */
 import type { Labels } from "../config/selector.ts";
+import { objectsOf } from "../json/own-value.ts";
 import { isIpAddress } from "../names/address.ts";
 
 /** Where ztunnels, waypoints and gateways take HBONE, unless a listener says otherwise. */
@@ -52,9 +53,13 @@ const usualPort = "15443";
 
 /** Those that something can be sent to: no other type, nothing empty, no name where an address is said to be. */
 export function gatewayAddresses({ addresses = [] }: GatewayAddresses): readonly GatewayAddress[] {
-  return addresses.flatMap(({ type = "IPAddress", value = "" }) =>
-    (type === "IPAddress" && isIpAddress(value)) || (type === "Hostname" && value !== "") ? [{ type, value }] : [],
-  );
+  // Those of a status have no schema.
+  return objectsOf(addresses).flatMap(({ type = "IPAddress", value }) => {
+    if (typeof value !== "string") return [];
+    return (type === "IPAddress" && isIpAddress(value)) || (type === "Hostname" && value !== "")
+      ? [{ type, value }]
+      : [];
+  });
 }
 
 /** The host of the service that stands for a Gateway of another cluster. @param use `hbone`, `waypoint`, or a port */

@@ -33,6 +33,8 @@ describe("node", () => {
   const refused: readonly (readonly [string, RegExp])[] = [
     ["sidecar~10.0.0.1~web.shop", /3 parts/],
     ["car~10.0.0.1~web.shop~shop.svc", /unknown type "car"/],
+    ["sidecar~10.0.0.1~web.sh\np~shop.svc", /has a namespace that is none: "sh\\np"/],
+    ["sidecar~10.0.0.1~web.shop/depot~shop.svc", /has a namespace that is none: "shop\/depot"/],
     ["sidecar~10.0.0.1~web.shop~shop.svc\nx", /"sidecar~10.0.0.1~web.shop~shop.svc\\nx" has white space in its domain/],
     ["sidecar~nowhere~web.shop~shop.svc", /no valid IP address/],
     ["", /1 parts/],

@@ -46,12 +46,15 @@ export function parseNode({ id, cluster = "", metadata, locality, extensions }: 
   if (ipAddresses.length === 0)
     throw new NodeError(`node id "${id}" has no valid IP address, neither has INSTANCE_IPS`);
   const labels = metadataMap(metadata, "LABELS");
+  const namespace = metadataText(metadata, "NAMESPACE") || namespaceOf(name);
+  if (/[\s/|]/.test(namespace))
+    throw new NodeError(`node id ${JSON.stringify(id)} has a namespace that is none: ${JSON.stringify(namespace)}`);
   return {
     id: name,
     type: type as ProxyType,
     generator: metadataText(metadata, "GENERATOR"),
     ipAddresses,
-    namespace: metadataText(metadata, "NAMESPACE") || namespaceOf(name),
+    namespace,
     dnsDomain,
     labels: { ...metadataMap(metadata, "STATIC_LABELS"), ...labels },
     locality: locality ?? { region: "", zone: "", subzone: "" },

@@ -15,6 +15,7 @@ import {
 } from "@flotilla/model";
 import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
 import type { EndpointContext } from "./endpoint-traits.ts";
+import { isValidPort, wrongPortFields } from "./kubernetes-service.ts";
 import { ambientLocality, isPodReady, podWorkload } from "./pod.ts";
 import { entryWorkloadName, isHealthyEntry, isUnixAddress, mergedWorkloadEntry } from "./workload-entry.ts";
 
@@ -149,7 +150,9 @@ export function namesPod({ endpoints = [] }: KubeEndpointSlice, { metadata }: Ku
 /** The ports by which a service without the pod in its selector calls it: as in istiod, those that the service states, not those of its slice. */
 export function podServicePorts(pod: KubePod, { spec = {} }: KubeService): readonly WorkloadPort[] {
   const own = containerPorts(pod);
-  return (spec.ports ?? []).flatMap(({ port, targetPort = port }) => {
+  return (spec.ports ?? []).flatMap((stated) => {
+    if (wrongPortFields(stated).length > 0) return [];
+    const { port, targetPort = port } = stated;
     const target = typeof targetPort === "string" ? ownValue(own, targetPort) : targetPort;
     return target === undefined ? [] : [{ servicePort: port, targetPort: target }];
   });
@@ -161,6 +164,7 @@ function slicePorts(slice: Pick<KubeEndpointSlice, "ports">, { service }: SliceS
     // As in istiod, ports of datagrams are those of pods alone.
     const own = service.spec?.ports?.find((candidate) => (candidate.name ?? "") === name);
     if (own === undefined || targetPort === undefined || protocol !== "TCP") return [];
+    if (!isValidPort({ port: targetPort }) || !isValidPort(own)) return [];
     return [{ servicePort: own.port, targetPort }];
   });
 }

@@ -1,10 +1,13 @@
 /** The endpoints of one EndpointSlice, with the properties of their pods and nodes. */
 
 import type { Endpoint, EndpointHealth, Service } from "@flotilla/model";
-import { ownValue } from "@flotilla/model";
+import { isIpAddress, ownValue } from "@flotilla/model";
 import type { KubeEndpointConditions, KubeEndpointSlice, KubePod } from "../kube.ts";
 import { type EndpointContext, unknownWorkload } from "./endpoint-traits.ts";
 import { podWorkload } from "./pod.ts";
+
+/** Ports and addresses that are none are left out: one of them would make a proxy refuse all endpoints of the service. */
+const maxPort = 65_535;
 
 /** Pods by name and by address. */
 export interface PodLookup {
@@ -35,6 +38,7 @@ export function convertEndpointSlice(
     const namedPod = targetRef?.kind === "Pod" ? (targetRef.name ?? "") : undefined;
     const podNamespace = targetRef?.namespace ?? sliceNamespace;
     for (const address of addresses) {
+      if (!isIpAddress(address)) continue;
       const pod =
         namedPod === undefined ? pods.byAddress(sliceNamespace, address) : pods.byName(podNamespace, namedPod);
       if (pod === undefined && namedPod !== undefined) {
@@ -53,7 +57,7 @@ export function convertEndpointSlice(
         definedBy: pod === undefined ? `EndpointSlice/${sliceNamespace}/${slice.metadata.name}` : podText(pod),
       };
       for (const { name = "", port = 0 } of slice.ports ?? [])
-        endpoints.push({ ...common, servicePortName: name, port });
+        if (port >= 0 && port <= maxPort) endpoints.push({ ...common, servicePortName: name, port });
     }
   }
   return { endpoints, missingPods };
@@ -90,7 +94,7 @@ function endpointAddresses(
   service: Service,
   { clusterId, dualStack }: EndpointContext,
 ): readonly string[] {
-  const all = pod?.status?.podIPs?.map(({ ip }) => ip) ?? [];
+  const all = (pod?.status?.podIPs ?? []).flatMap(({ ip = "" }) => (isIpAddress(ip) ? [ip] : []));
   const hasBoth = dualStack && (ownValue(service.clusterVips, clusterId)?.length ?? 0) > 1;
   return hasBoth && all.length > 1 && all.includes(address) ? all : [address];
 }

@@ -2,7 +2,7 @@
  * Traits that endpoints of every origin get: labels by place, so that subsets can select by them, identities as SPIFFE ids, and the
  * network of their address, by MeshNetworks. Source: Istio's MeshNetworks reference.
  */
-import { addressNumber, type Endpoint, type Labels, parseLocality } from "@flotilla/model";
+import { addressNumber, type Endpoint, type Labels, parseCidr, parseLocality } from "@flotilla/model";
 import type { KubeNode } from "../kube.ts";
 
 /** Labels that endpoints get beside those of their workload, so that subsets can select by place. */
@@ -150,10 +150,10 @@ export function networkLookup(networks: MeshNetworksSpec | undefined, clusterId:
 }
 
 function parseRange(network: string, cidr: string): Range | undefined {
-  const [address = "", length] = cidr.split("/");
-  const number = addressNumber(address);
-  if (number === undefined || length === undefined) return undefined;
-  const width = address.includes(":") ? 128 : 32;
-  const bits = BigInt(Math.max(width - Number(length), 0));
+  const range = cidr.includes("/") ? parseCidr(cidr) : undefined;
+  const number = range && addressNumber(range.address);
+  if (range === undefined || number === undefined) return undefined;
+  const width = range.address.includes(":") ? 128 : 32;
+  const bits = BigInt(width - range.length);
   return { network, base: number >> bits, bits, width };
 }

@@ -41,13 +41,13 @@ export function convertKubernetesService(service: KubeService, context: ServiceC
   const vips = clusterVips(service);
   const distribution = trafficDistribution(spec.trafficDistribution, annotations, context.namespaceAnnotations);
   const external = externalAddresses(service, context);
-  const nodePorts = nodeSelector(service) === undefined ? undefined : portMap(spec.ports ?? []);
+  const nodePorts = nodeSelector(service) === undefined ? undefined : portMap(usablePorts(service));
   return {
     hostname: serviceHostname(name, namespace, context.domain),
     namespace,
     name,
     registry: "Kubernetes",
-    ports: (spec.ports ?? []).filter(isValidPort).map(convertPort),
+    ports: usablePorts(service).map(convertPort),
     resolution: isAlias ? "alias" : headless ? "passthrough" : "client-side",
     meshExternal: isAlias,
     defaultAddress: vips[0] ?? unspecifiedAddress,
@@ -73,13 +73,36 @@ export function isValidPort({ port }: { readonly port?: number }): boolean {
   return Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65535;
 }
 
+/** The fields of a Service's port that are no ports: it is left out. An API server refuses such a Service, a file does not. */
+export function wrongPortFields({ port, targetPort = 0, nodePort = 0 }: KubeServicePort): readonly WrongPort[] {
+  const target = typeof targetPort === "number" || /^\d+$/.test(targetPort) ? Number(targetPort) : 0;
+  const fields: readonly WrongPort[] = [
+    { field: "", value: port },
+    ...(target === 0 ? [] : [{ field: ".targetPort", value: target }]),
+    ...(nodePort === 0 ? [] : [{ field: ".nodePort", value: nodePort }]),
+  ];
+  return fields.filter(({ value }) => !isValidPort({ port: value }));
+}
+
+/** `field` is behind that of the port. */
+interface WrongPort {
+  readonly field: string;
+  readonly value: number;
+}
+
+function usablePorts({ spec = {} }: KubeService): readonly KubeServicePort[] {
+  return (spec.ports ?? []).filter((port) => wrongPortFields(port).length === 0);
+}
+
 function convertPort(port: KubeServicePort): ServicePort {
   return { name: port.name ?? "", number: port.port, protocol: portProtocol(port) };
 }
 
 function clusterVips({ spec = {} }: KubeService): readonly string[] {
   if (spec.clusterIP === undefined || spec.clusterIP === "" || spec.clusterIP === "None") return [unspecifiedAddress];
-  return spec.clusterIPs !== undefined && spec.clusterIPs.length > 1 ? spec.clusterIPs : [spec.clusterIP];
+  const all = spec.clusterIPs !== undefined && spec.clusterIPs.length > 1 ? spec.clusterIPs : [spec.clusterIP];
+  const usable = all.filter(isIpAddress);
+  return usable.length > 0 ? usable : [unspecifiedAddress];
 }
 
 function exportTo(annotation: string | undefined): readonly string[] {
@@ -103,8 +126,9 @@ function serviceAccounts(
 /** The share of a second waypoint's load stands in an annotation, its name in a label. */
 const readAnnotations = ["istio.io/use-waypoint-canary-weight"];
 
-function kubernetesTraits({ metadata, spec = {} }: KubeService, headless: boolean): NonNullable<Service["kubernetes"]> {
-  const targets = (spec.ports ?? [])
+function kubernetesTraits(service: KubeService, headless: boolean): NonNullable<Service["kubernetes"]> {
+  const { metadata, spec = {} } = service;
+  const targets = usablePorts(service)
     .filter((port) => port.targetPort !== undefined && port.targetPort !== 0)
     .map((port) => [port.port, String(port.targetPort)] as const);
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) => readAnnotations.includes(name));
@@ -124,10 +148,12 @@ function kubernetesTraits({ metadata, spec = {} }: KubeService, headless: boolea
 /** Load balancer addresses, then external IPs, then the nodes' addresses where the Service asks for them. */
 function externalAddresses(service: KubeService, { nodes = [] }: ServiceContext): readonly string[] {
   const ingress = service.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
-  const balancer = ingress.map(({ ip, hostname }) => ip || hostname || "").filter((address) => address !== "");
+  const balancer = ingress
+    .map(({ ip = "", hostname = "" }) => (isIpAddress(ip) ? ip : hostname))
+    .filter((address) => address !== "");
   const selector = nodeSelector(service);
   const ofNodes = selector === undefined ? [] : nodeAddresses(nodes, selector);
-  return [...balancer, ...(service.spec?.externalIPs ?? []), ...ofNodes];
+  return [...balancer, ...(service.spec?.externalIPs ?? []).filter(isIpAddress), ...ofNodes];
 }
 
 /** Undefined unless the Service is of type NodePort with the annotation; source: Istio's annotation reference. */

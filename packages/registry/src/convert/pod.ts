@@ -83,7 +83,7 @@ function placeOf(region = "", zone = "", subzone = ""): string {
 export function workloadName({ metadata }: KubePod): string {
   const stated = ownValue(metadata.labels, workloadNameLabel);
   if (stated !== undefined) return stated;
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const owner = metadata.ownerReferences?.find(({ controller, name = "" }) => controller === true && name !== "");
   if (metadata.generateName === undefined || owner === undefined) return metadata.name;
   const hash = metadata.labels?.["pod-template-hash"] ?? metadata.labels?.["rollouts-pod-template-hash"] ?? "";
   if (owner.kind === "ReplicaSet" && hash !== "" && owner.name.endsWith(`-${hash}`)) {

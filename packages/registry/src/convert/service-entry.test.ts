@@ -41,6 +41,8 @@ test("automatic addresses are those that the entry's status has for each host", 
     ["b.example", "240.240.0.2", "2001:2::2"],
   ]);
   assert.deepEqual(found(base), [["a.example", undefined, undefined]]);
+  for (const odd of [5, { addresses: false }, { addresses: [null, { value: 5 }, { value: "a.b" }] }])
+    assert.deepEqual(found({ ...base, status: odd }), [["a.example", undefined, undefined]]);
 });
 
 test("a service has the version of its entry, and the entry that defines it", () => {

@@ -6,6 +6,8 @@ import {
   canonicalRevision,
   canonicalRevisionLabel,
   isIpAddress,
+  isObject,
+  objectsOf,
   ownValue,
   parseCidr,
   parseProtocol,
@@ -13,7 +15,7 @@ import {
   type Service,
   takesAllocatedAddress,
 } from "@flotilla/model";
-import type { ServiceEntryPort, ServiceEntrySpec, ServiceEntryStatus } from "../kube.ts";
+import type { ServiceEntryPort, ServiceEntrySpec } from "../kube.ts";
 import { isValidPort, trafficDistribution, unspecifiedAddress } from "./kubernetes-service.ts";
 
 /** Inputs of the conversion beside the ServiceEntry. */
@@ -110,12 +112,12 @@ function statusAddresses(
 ): Pick<Service, "autoAllocatedIpv4" | "autoAllocatedIpv6"> {
   if (addresses.length > 0 || resolution === "NONE") return {};
   if (!takesAllocatedAddress(entry.labels, hostname, resolution === "DYNAMIC_DNS")) return {};
-  const status = (entry.status ?? {}) as ServiceEntryStatus;
-  const mine = (status.addresses ?? [])
+  // No schema holds for a status.
+  const mine = objectsOf(isObject(entry.status) ? entry.status["addresses"] : undefined)
     .filter(({ host = "" }) => host === "" || host === hostname)
-    .map(({ value = "" }) => value);
+    .flatMap(({ value }) => (typeof value === "string" && isIpAddress(value) ? [value] : []));
   const ipv4 = mine.find((address) => address.includes("."));
-  const ipv6 = mine.find((address) => address.includes(":"));
+  const ipv6 = mine.find((address) => !address.includes("."));
   return {
     ...(ipv4 === undefined ? {} : { autoAllocatedIpv4: ipv4 }),
     ...(ipv6 === undefined ? {} : { autoAllocatedIpv6: ipv6 }),

@@ -1,5 +1,5 @@
 /** WorkloadEntries, standing alone or within a ServiceEntry: machines outside of Kubernetes. */
-import { type Config, isIpAddress, type Labels, ownValue } from "@flotilla/model";
+import { type Config, isIpAddress, isObject, type Labels, objectsOf, ownValue } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
 import {
   type EndpointContext,
@@ -109,8 +109,9 @@ export function entryAddress({ address = "" }: WorkloadEntrySpec): string {
 /** A machine that was registered with health checks takes part only while they pass. */
 export function isHealthyEntry({ annotations, status }: Config): boolean {
   if (annotations["proxy.istio.io/health-checks-enabled"] !== "true") return true;
-  const conditions = (status as { conditions?: readonly { type?: string; status?: string }[] } | undefined)?.conditions;
-  return conditions?.some(({ type, status: value }) => type === "Healthy" && value === "True") ?? false;
+  // No schema holds for a status.
+  const conditions = objectsOf(isObject(status) ? status["conditions"] : undefined);
+  return conditions.some(({ type, status: value }) => type === "Healthy" && value === "True");
 }
 
 /** The label decides; without one, an identity means that a proxy stands before the workload. */

@@ -57,7 +57,10 @@ export interface Intake {
   readonly dirty: Dirty;
 }
 
-/** An object of Kubernetes; `undefined`: it is gone. */
+/**
+ * An object of Kubernetes; `undefined`: it is gone. Whatever depends on it is found out before it is set: an object for which that fails leaves
+ * the former one in place.
+ */
 export function applyObject(
   intake: Intake,
   key: ConfigKey,
@@ -68,9 +71,9 @@ export function applyObject(
   const name = objectName.write(key);
   switch (key.kind) {
     case "Service":
-      objects.setService(name, object as KubeService | undefined);
       dirty.service(name);
       dirty.membership(name, objects);
+      objects.setService(name, object as KubeService | undefined);
       break;
     case "EndpointSlice":
       applySlice(intake, name, object as KubeEndpointSlice | undefined);
@@ -87,8 +90,8 @@ export function applyObject(
     }
     case "Pod":
       dirty.pod(name, objects.pods.get(name), objects);
+      dirty.pod(name, object as KubePod | undefined, objects);
       objects.setPod(name, object as KubePod | undefined);
-      dirty.pod(name, objects.pods.get(name), objects);
       break;
     case "ServiceExport":
       if (object === undefined) objects.serviceExports.delete(name);
@@ -100,9 +103,8 @@ export function applyObject(
       dirty.node(key.name, objects);
       break;
     case "Namespace": {
-      const before = objects.namespaces.get(key.name);
+      dirty.namespace(key, [objects.namespaces.get(key.name), object], objects, systemNamespace);
       setOrDelete(objects.namespaces, key.name, object);
-      dirty.namespace(key, [before, object], objects, systemNamespace);
       break;
     }
   }
@@ -112,21 +114,21 @@ export function applyObject(
 export function applyWorkloadEntry({ objects, dirty }: Intake, name: ObjectName, config: Config | undefined): void {
   const before = objects.workloadEntries.get(name);
   if (before !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(before).labels ?? {}, objects);
-  objects.setWorkloadEntry(name, config);
   if (config !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(config).labels ?? {}, objects);
+  objects.setWorkloadEntry(name, config);
 }
 
 /** A ServiceEntry, or what counts as one. */
 export function applyEntry({ objects, dirty }: Intake, name: ObjectName, entry: Config | undefined): void {
   dirty.entry(name, objects.serviceEntries.get(name));
-  objects.setServiceEntry(name, entry);
   dirty.entry(name, entry);
+  objects.setServiceEntry(name, entry);
 }
 
 function applySlice({ objects, dirty }: Intake, name: ObjectName, slice: KubeEndpointSlice | undefined): void {
   dirty.slice(name, objects.slices.get(name));
-  objects.setSlice(name, slice);
   dirty.slice(name, slice);
+  objects.setSlice(name, slice);
 }
 
 export const entryHost = textCodec("EntryHost", "|", ["namespace", "host"]);

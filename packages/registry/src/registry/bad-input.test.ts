@@ -45,6 +45,48 @@ const cases: readonly { readonly name: string; readonly inputs: readonly Registr
     says: "Service/n/bad spec.ports[0]: 70000 is no port: must be 1 to 65535",
   },
   {
+    name: "a Service with a target that is no port",
+    inputs: [
+      put(service("bad", { clusterIP: "10.0.0.2", ports: [{ name: "http", port: 80, targetPort: 2 ** 31 - 1 }] })),
+    ],
+    says: "Service/n/bad spec.ports[0].targetPort: 2147483647 is no port: must be 1 to 65535",
+  },
+  {
+    name: "a Service whose node port is none",
+    inputs: [put(service("bad", { clusterIP: "10.0.0.2", ports: [{ port: 80, nodePort: -1 }] }))],
+    says: "Service/n/bad spec.ports[0].nodePort: -1 is no port: must be 1 to 65535",
+  },
+  {
+    name: "a Service whose address is none",
+    inputs: [put(service("bad", { clusterIP: "10.0.0" }))],
+    says: 'Service/n/bad spec.clusterIP: "10.0.0" is no address',
+  },
+  {
+    name: "a Service with an external address that is none",
+    inputs: [put(service("bad", { clusterIP: "10.0.0.2", externalIPs: ["1.1.1.1", "edge"] }))],
+    says: 'Service/n/bad spec.externalIPs[1]: "edge" is no address',
+  },
+  {
+    name: "an EndpointSlice with a port that is none",
+    inputs: [put({ ...slice("good-2", "good", {}), ports: [{ name: "http", port: 70_000 }] } as KubeObject)],
+    says: "EndpointSlice/n/good-2 ports[0]: 70000 is no port: must be 1 to 65535",
+  },
+  {
+    name: "an EndpointSlice with an address that is none",
+    inputs: [put({ ...slice("good-2", "good", {}), endpoints: [{ addresses: ["10.1.0.300"] }] } as KubeObject)],
+    says: 'EndpointSlice/n/good-2 endpoints[0].addresses[0]: "10.1.0.300" is no address',
+  },
+  {
+    name: "a Pod whose address is none",
+    inputs: [put({ ...nowhere, status: { phase: "Running", podIPs: [{ ip: "10.1.0.x" }] } } as KubeObject)],
+    says: 'Pod/n/lost status.podIPs[0]: "10.1.0.x" is no address',
+  },
+  {
+    name: "a ServiceEntry of a form that no schema allows",
+    inputs: [entry("bad", { hosts: 5 })],
+    says: "ServiceEntry/n/bad : what depends on it cannot be computed: spec.hosts is no list",
+  },
+  {
     name: "a ServiceEntry with an invalid port",
     inputs: [entry("bad", { ports: [{ ...http, number: 0 }] })],
     says: "ServiceEntry/n/bad spec.ports[0]: 0 is no port: must be 1 to 65535",

@@ -3,9 +3,9 @@
  * hold for all endpoints.
  */
 import type { KindReadBy } from "@flotilla/kinds";
-import { type Config, type ConfigKey, objectName } from "@flotilla/model";
+import { type Config, type ConfigKey, checkKubeObject, objectName, withoutNulls } from "@flotilla/model";
 import { backendEntryName, backendServiceEntry } from "../convert/backend.ts";
-import type { MeshNetworksSpec } from "../convert/endpoint-traits.ts";
+import { type MeshNetworksSpec, networkLookup } from "../convert/endpoint-traits.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { applyEntry, applyWorkloadEntry, type Dirty } from "./apply-object.ts";
 import { type Objects, setOrDelete } from "./objects.ts";
@@ -28,10 +28,12 @@ export class ConfigSide {
     this.#domain = domain;
   }
 
-  /** @param config undefined: deleted */
-  apply(key: ConfigKey, config: Config | undefined, dirty: Dirty): void {
+  /** @param given undefined: deleted. @throws RangeError that names the field where it is not of its kind's form; nothing has changed then */
+  apply(key: ConfigKey, given: Config | undefined, dirty: Dirty): void {
     const intake = { objects: this.#objects, dirty };
     const name = objectName.write(key);
+    const config = withoutNulls(given);
+    if (config !== undefined) checkForm(config);
     // Other kinds come too, and are passed over.
     switch (key.kind as KindReadBy<"service-controller">) {
       case "ServiceEntry":
@@ -56,8 +58,7 @@ export class ConfigSide {
         this.#applyMesh(config, dirty);
         break;
       case "MeshNetworks":
-        this.networks = config?.spec as MeshNetworksSpec | undefined;
-        dirty.everything = true;
+        this.#applyNetworks(config?.spec as MeshNetworksSpec | undefined, dirty);
         break;
     }
   }
@@ -67,10 +68,24 @@ export class ConfigSide {
     for (const { name, entry } of entries) applyWorkloadEntry({ objects: this.#objects, dirty }, name, entry);
   }
 
+  #applyNetworks(networks: MeshNetworksSpec | undefined, dirty: Dirty): void {
+    // All endpoints depend on them: networks that cannot be read must not come into force.
+    networkLookup(networks, "");
+    this.networks = networks;
+    dirty.everything = true;
+  }
+
   #applyMesh(config: Config | undefined, dirty: Dirty): void {
     const { trustDomain = defaultTrustDomain } = (config?.spec ?? {}) as { readonly trustDomain?: string };
     dirty.everything ||= trustDomain !== this.trustDomain;
     this.trustDomain = trustDomain;
     this.applyMachines(this.#machines.applyTrustDomain(trustDomain), dirty);
   }
+}
+
+/** Publishers of configuration have checked it: this is for those of another version. */
+function checkForm({ key: { kind, ...metadata }, labels, annotations, spec }: Config): void {
+  const object = { apiVersion: "networking.istio.io/v1", kind, metadata: { ...metadata, labels, annotations }, spec };
+  const [wrong] = checkKubeObject(object);
+  if (wrong !== undefined) throw new RangeError(`${wrong.field} ${wrong.reason}`);
 }

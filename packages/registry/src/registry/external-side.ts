@@ -17,6 +17,7 @@ import type { RegistrySettings } from "../settings.ts";
 import { Allocation, hostText } from "./allocation.ts";
 import { selectedWorkloads } from "./kubernetes-side.ts";
 import { namespaceOf, type Objects } from "./objects.ts";
+import type { FailedObjects } from "./published.ts";
 
 /** Of several clusters' registries one owns what holds for all; the others add what of their objects it selects. */
 export type RegistryRole = "own" | "other";
@@ -28,10 +29,12 @@ export class ExternalSide {
   readonly #role: RegistryRole;
   readonly #services = new Map<ObjectName, readonly Service[]>();
   readonly #allocation: Allocation;
+  readonly #failed: FailedObjects;
   readonly shard: string;
 
-  constructor(objects: Objects, settings: RegistrySettings, role: RegistryRole) {
+  constructor(objects: Objects, settings: RegistrySettings, role: RegistryRole, failed: FailedObjects) {
     this.#objects = objects;
+    this.#failed = failed;
     this.#settings = settings;
     this.#role = role;
     this.shard = `External/${settings.clusterId}`;
@@ -107,11 +110,13 @@ export class ExternalSide {
     const entry = this.#objects.serviceEntries.get(name);
     if (entry === undefined) return [];
     const annotations = this.#objects.namespaces.get(namespaceOf(name))?.metadata.annotations;
-    return convertServiceEntry(entry, {
+    const context = {
       canonicalExternalServices: this.#settings.canonicalExternalServices,
       statusAddresses: this.#settings.autoAllocate,
       ...(annotations === undefined ? {} : { namespaceAnnotations: annotations }),
-    });
+    };
+    const convert = () => convertServiceEntry(entry, context);
+    return this.#failed.attempt(`ServiceEntry/${name}`, "its services", convert) ?? this.#services.get(name) ?? [];
   }
 
   #key({ namespace, hostname, name }: Service): ServiceKey {

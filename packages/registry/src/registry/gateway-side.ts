@@ -51,13 +51,13 @@ export class GatewaySide {
     dirty.gateways.add(name);
   }
 
-  /** Of gateways that changed, or of all; removed ones as undefined. @param network of the cluster */
-  changes({ gateways, everything }: Pick<Dirty, "gateways" | "everything">, network: string): readonly Change[] {
-    const names = everything ? new Set([...this.#gateways.keys(), ...gateways]) : gateways;
-    return [...names].flatMap((name) => this.#changesOf(name, network));
+  /** Gateways that changed, or all. */
+  concerned({ gateways, everything }: Pick<Dirty, "gateways" | "everything">): ReadonlySet<ObjectName> {
+    return everything ? new Set([...this.#gateways.keys(), ...gateways]) : gateways;
   }
 
-  #changesOf(name: ObjectName, network: string): readonly Change[] {
+  /** Removed services are undefined. @param network of the cluster */
+  changesOf(name: ObjectName, network: string): readonly Change[] {
     const gateway = this.#gateways.get(name);
     const before = this.#services.get(name) ?? [];
     const now = gateway === undefined ? [] : gatewayServices(gateway, this.#settings, network);

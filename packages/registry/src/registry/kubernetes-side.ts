@@ -139,6 +139,7 @@ function selectablePod(objects: Objects, name: ObjectName, context: EndpointCont
   const pod = objects.pods.get(name);
   if (pod === undefined || !isPodReady(pod)) return [];
   const addresses = addressesOf(pod.status);
+  if (addresses.length === 0) return [];
   return [
     {
       kind: "Pod",

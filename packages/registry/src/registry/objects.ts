@@ -1,5 +1,12 @@
 /** The objects that services and endpoints are made from, with the indexes of who depends on whom. */
-import { type Config, type ConfigKey, type KubeObject, type ObjectName, objectName } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigKey,
+  isIpAddress,
+  type KubeObject,
+  type ObjectName,
+  objectName,
+} from "@flotilla/model";
 import type { PodLookup } from "../convert/endpoint-slice.ts";
 import { networkLabel } from "../convert/endpoint-traits.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
@@ -94,9 +101,15 @@ export function serviceOfSlice({ metadata }: KubeEndpointSlice): ObjectName | un
     : objectName.write({ namespace: metadata.namespace ?? "", name: service });
 }
 
-/** All addresses of a pod, the primary one first. */
+/** All addresses of a pod, the primary one first. Texts that are none are left out: nothing could be sent to them. */
 export function addressesOf(status: KubePod["status"]): readonly string[] {
-  const all = status?.podIPs?.map(({ ip }) => ip) ?? [];
+  const all = statedAddresses(status);
+  return all.every(isIpAddress) ? all : all.filter(isIpAddress);
+}
+
+/** As the status has them. */
+export function statedAddresses(status: KubePod["status"]): readonly string[] {
+  const all = status?.podIPs?.map(({ ip = "" }) => ip) ?? [];
   return all.length > 0 ? all : status?.podIP ? [status.podIP] : [];
 }
 
@@ -112,13 +125,15 @@ export function namespaceOf(name: ObjectName): string {
 
 type Update = (index: MultiMap<ObjectName>, key: string) => void;
 
-/** Takes the old value out of the indexes and puts the new one in. */
+/** Takes the old value out of the indexes and puts the new one in. A value that cannot be read changes nothing. */
 function replace<Value>(
   map: Map<ObjectName, Value>,
   name: ObjectName,
   value: Value | undefined,
   index: (value: Value, update: Update) => void,
 ): void {
+  const places: (readonly [MultiMap<ObjectName>, string])[] = [];
+  if (value !== undefined) index(value, (into, key) => places.push([into, key]));
   const before = map.get(name);
   if (before !== undefined) index(before, (into, key) => into.remove(key, name));
   if (value === undefined) {
@@ -126,7 +141,7 @@ function replace<Value>(
     return;
   }
   map.set(name, value);
-  index(value, (into, key) => into.add(key, name));
+  for (const [into, key] of places) into.add(key, name);
 }
 
 /** Sets the value, or removes the key where there is none. */

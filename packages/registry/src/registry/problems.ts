@@ -3,9 +3,9 @@
  * address, or a port of a host: the first keeps it, and the other is reported.
  */
 import { type Config, compareText, isHttp, isIpAddress, parseCidr, type Service } from "@flotilla/model";
-import { isValidPort, unspecifiedAddress } from "../convert/kubernetes-service.ts";
+import { isValidPort, unspecifiedAddress, wrongPortFields } from "../convert/kubernetes-service.ts";
 import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
-import { addressesOf, type Objects, podOf, serviceOfSlice } from "./objects.ts";
+import { type Objects, podOf, serviceOfSlice, statedAddresses } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 
 type Finding = Omit<RegistryProblem, "object">;
@@ -43,7 +43,19 @@ function problemsOf<Value>(
 function serviceFindings({ spec = {}, metadata }: KubeService): readonly Finding[] {
   const selector = metadata.annotations?.["traffic.istio.io/nodeSelector"];
   return [
-    ...portFindings((spec.ports ?? []).map(({ port }) => port)),
+    ...(spec.ports ?? []).flatMap((port, index) =>
+      wrongPortFields(port).map(({ field, value }) => portFinding(`spec.ports[${index}]${field}`, value)),
+    ),
+    ...addressFindings(
+      "spec.clusterIPs",
+      (spec.clusterIPs ?? []).filter((address) => address !== "None"),
+    ),
+    ...(spec.clusterIP === undefined || ["", "None", spec.clusterIPs?.[0]].includes(spec.clusterIP)
+      ? []
+      : isIpAddress(spec.clusterIP)
+        ? []
+        : [{ field: "spec.clusterIP", reason: `"${spec.clusterIP}" is no address` }]),
+    ...addressFindings("spec.externalIPs", spec.externalIPs ?? []),
     ...(spec.type === "ExternalName" && !spec.externalName
       ? [{ field: "spec.externalName", reason: "is empty, and the type is ExternalName" }]
       : []),
@@ -65,21 +77,29 @@ function sliceFindings(slice: KubeEndpointSlice, objects: Objects): readonly Fin
   }
   if (!objects.services.has(service)) return [{ field: "metadata.labels", reason: `there is no Service ${service}` }];
   const namespace = slice.metadata.namespace ?? "";
-  return (slice.endpoints ?? []).flatMap(({ targetRef }, index) =>
-    targetRef?.kind === "Pod" && !objects.pods.has(podOf(targetRef, namespace))
-      ? [
-          {
-            field: `endpoints[${index}].targetRef`,
-            reason: `there is no Pod ${targetRef.name}: the endpoint waits for it`,
-          },
-        ]
-      : [],
-  );
+  return [
+    ...(slice.ports ?? []).flatMap(({ port = 0 }, index) =>
+      port === 0 || isValidPort({ port }) ? [] : [portFinding(`ports[${index}]`, port)],
+    ),
+    ...(slice.endpoints ?? []).flatMap(({ targetRef, addresses = [] }, index) => [
+      ...(slice.addressType === "FQDN" ? [] : addressFindings(`endpoints[${index}].addresses`, addresses)),
+      ...(targetRef?.kind === "Pod" && !objects.pods.has(podOf(targetRef, namespace))
+        ? [
+            {
+              field: `endpoints[${index}].targetRef`,
+              reason: `there is no Pod ${targetRef.name}: the endpoint waits for it`,
+            },
+          ]
+        : []),
+    ]),
+  ];
 }
 
 function podFindings({ status }: KubePod): readonly Finding[] {
   // Most pods have one, and there are many: no list is made of it.
-  if (status?.phase !== "Running" || status.podIP || addressesOf(status).length > 0) return none;
+  const stated = statedAddresses(status);
+  if (stated.length > 0) return stated.every(isIpAddress) ? none : addressFindings("status.podIPs", stated);
+  if (status?.phase !== "Running") return none;
   return [{ field: "status.podIP", reason: "is empty, and the pod is running" }];
 }
 
@@ -103,15 +123,20 @@ function workloadFindings(entry: Config): readonly Finding[] {
 }
 
 function importFindings({ spec }: Config): readonly Finding[] {
-  const { ips = [] } = spec as { readonly ips?: readonly string[] };
-  return ips.flatMap((ip, index) =>
-    isIpAddress(ip) ? [] : [{ field: `spec.ips[${index}]`, reason: `"${ip}" is no address` }],
-  );
+  return addressFindings("spec.ips", (spec as { readonly ips?: readonly string[] }).ips ?? []);
 }
 
 function portFindings(ports: readonly number[]): readonly Finding[] {
-  return ports.flatMap((port, index) =>
-    isValidPort({ port }) ? [] : [{ field: `spec.ports[${index}]`, reason: `${port} is no port: must be 1 to 65535` }],
+  return ports.flatMap((port, index) => (isValidPort({ port }) ? [] : [portFinding(`spec.ports[${index}]`, port)]));
+}
+
+function portFinding(field: string, port: number): Finding {
+  return { field, reason: `${port} is no port: must be 1 to 65535` };
+}
+
+function addressFindings(field: string, addresses: readonly string[]): readonly Finding[] {
+  return addresses.flatMap((address, index) =>
+    isIpAddress(address) ? [] : [{ field: `${field}[${index}]`, reason: `"${address}" is no address` }],
   );
 }
 

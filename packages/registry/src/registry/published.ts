@@ -18,6 +18,7 @@ import {
   type WorkloadKey,
   workloadKeyText,
 } from "@flotilla/model";
+import type { RegistryProblem } from "./problem.ts";
 
 /** A change of a service, of the endpoints of one shard, or of a workload. */
 export type RegistryChange = ServiceChange | EndpointsChange | WorkloadChange;
@@ -147,4 +148,30 @@ function withDraining(endpoints: readonly Endpoint[], label: string): readonly E
   const drains = ({ labels }: Endpoint) => label !== "" && Boolean(ownValue(labels, label));
   if (!endpoints.some(drains)) return endpoints;
   return endpoints.map((endpoint) => (drains(endpoint) ? { ...endpoint, health: "draining" } : endpoint));
+}
+
+/** Objects that a computation failed for. The fault stays theirs, their former results stay in force, and the others go on. */
+export class FailedObjects {
+  readonly #problems = new Map<string, RegistryProblem>();
+
+  /**
+   * The result; undefined when the computation throws, which is a problem of the object until it succeeds.
+   * @param part what is computed, as a problem names it
+   */
+  attempt<Result>(object: string, part: string, compute: () => Result): Result | undefined {
+    const text = `${object} ${part}`;
+    try {
+      const result = compute();
+      this.#problems.delete(text);
+      return result;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#problems.set(text, { object, field: "", reason: `${part} cannot be computed: ${reason}` });
+      return undefined;
+    }
+  }
+
+  problems(): Iterable<RegistryProblem> {
+    return this.#problems.values();
+  }
 }

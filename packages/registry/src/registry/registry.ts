@@ -10,6 +10,7 @@ import {
   withoutNulls,
 } from "@flotilla/model";
 import { configOf } from "../config.ts";
+import { consulKeyText } from "../consul.ts";
 import { type EndpointContext, networkLookup } from "../convert/endpoint-traits.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
@@ -32,7 +33,7 @@ import { KubernetesSide } from "./kubernetes-side.ts";
 import { Objects } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 import { findProblems, SharedClaims } from "./problems.ts";
-import { Published, type RegistryChange, type RegistryUpdate, UpdateInProgress } from "./published.ts";
+import { FailedObjects, Published, type RegistryChange, type RegistryUpdate, UpdateInProgress } from "./published.ts";
 import { type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
 import type { RegistryInput } from "./registry-input.ts";
 import { WorkloadSide } from "./workload-side.ts";
@@ -56,6 +57,7 @@ export class Registry {
   /** Undefined: not looked for since the last change. */
   #problems: readonly RegistryProblem[] | undefined;
   readonly #claims = new SharedClaims();
+  readonly #failed = new FailedObjects();
 
   /** `serviceOfMesh`: a Service of any cluster by `namespace/name`; imports are made of it where the own cluster has none. */
   constructor(
@@ -67,7 +69,7 @@ export class Registry {
     this.#role = role;
     this.#shard = `Kubernetes/${settings.clusterId}`;
     this.#kubernetes = new KubernetesSide(this.#objects, settings, serviceOfMesh);
-    this.#external = new ExternalSide(this.#objects, settings, role);
+    this.#external = new ExternalSide(this.#objects, settings, role, this.#failed);
     this.#consul = new ConsulSide(settings);
     this.#file = new FileSide(settings.clusterId);
     this.#machines = new RegistrationSide(settings);
@@ -84,31 +86,36 @@ export class Registry {
 
   apply(inputs: readonly RegistryInput[]): RegistryUpdate {
     const dirty = new Dirty();
-    const intake = { objects: this.#objects, dirty };
-    for (const input of this.#inView(inputs)) {
-      if (input.type === "config") this.#config.apply(input.key, input.op === "put" ? input.value : undefined, dirty);
-      else if (input.type === "cluster") continue;
-      else if (input.type === "machine") this.#config.applyMachines(this.#machines.applyMachine(input), dirty);
-      else if (input.type === "consul") this.#consul.apply(input, dirty);
-      else if (input.type === "file")
-        for (const [text, key] of this.#file.replaceServices(input)) dirty.files.set(text, key);
-      else if (input.op === "delete") {
-        if (input.key.kind === "Gateway") this.#gateways.apply(objectName.write(input.key), undefined, dirty);
-        else if (input.key.kind === "WorkloadEntry") this.#applyForeignEntry(input.key, undefined, dirty);
-        else applyObject(intake, input.key, undefined, this.#settings);
-      } else if (this.#role === "other" && isGatewayObject(input.object))
-        this.#gateways.apply(objectName.write(objectKey(input.object)), withoutNulls(input.object), dirty);
-      else if (this.#role === "other" && isWorkloadEntryObject(input.object))
-        this.#applyForeignEntry(objectKey(input.object), configOf(withoutNulls(input.object)), dirty);
-      else if (isRegistryObject(input.object))
-        applyObject(intake, objectKey(input.object), withoutNulls(input.object), this.#settings);
-    }
+    for (const input of inputs)
+      this.#failed.attempt(inputText(input), "what depends on it", () => {
+        for (const one of this.#inView(input)) this.#applyInput(one, dirty);
+      });
     if (dirty.everything) {
       dirty.all(this.#objects);
       this.#consul.all(dirty);
       for (const [text, key] of this.#file.all()) dirty.files.set(text, key);
     }
     return this.#recompute(dirty);
+  }
+
+  #applyInput(input: RegistryInput, dirty: Dirty): void {
+    const intake = { objects: this.#objects, dirty };
+    if (input.type === "config") this.#config.apply(input.key, input.op === "put" ? input.value : undefined, dirty);
+    else if (input.type === "cluster") return;
+    else if (input.type === "machine") this.#config.applyMachines(this.#machines.applyMachine(input), dirty);
+    else if (input.type === "consul") this.#consul.apply(input, dirty);
+    else if (input.type === "file")
+      for (const [text, key] of this.#file.replaceServices(input)) dirty.files.set(text, key);
+    else if (input.op === "delete") {
+      if (input.key.kind === "Gateway") this.#gateways.apply(objectName.write(input.key), undefined, dirty);
+      else if (input.key.kind === "WorkloadEntry") this.#applyForeignEntry(input.key, undefined, dirty);
+      else applyObject(intake, input.key, undefined, this.#settings);
+    } else if (this.#role === "other" && isGatewayObject(input.object))
+      this.#gateways.apply(objectName.write(objectKey(input.object)), withoutNulls(input.object), dirty);
+    else if (this.#role === "other" && isWorkloadEntryObject(input.object))
+      this.#applyForeignEntry(objectKey(input.object), configOf(withoutNulls(input.object)), dirty);
+    else if (isRegistryObject(input.object))
+      applyObject(intake, objectKey(input.object), withoutNulls(input.object), this.#settings);
   }
 
   /** All that holds now, as puts. */
@@ -150,15 +157,14 @@ export class Registry {
       ...this.#consul.problems(),
       ...this.#file.problems(),
       ...this.#machines.problems(),
+      ...this.#failed.problems(),
     ];
     return this.#problems;
   }
 
   /** Applies discoverySelectors to Kubernetes' objects; the publisher of configuration has left out its own. */
-  #inView(inputs: readonly RegistryInput[]): readonly RegistryInput[] {
-    return inputs.flatMap((input) =>
-      input.type === "config" && input.key.kind !== "MeshConfig" ? [input] : this.#discovery.apply([input]),
-    );
+  #inView(input: RegistryInput): readonly RegistryInput[] {
+    return input.type === "config" && input.key.kind !== "MeshConfig" ? [input] : this.#discovery.apply([input]);
   }
 
   /** Applies a WorkloadEntry of another cluster, also one registered for a machine: that machine is connected to a control plane there. */
@@ -170,49 +176,64 @@ export class Registry {
     this.#problems = undefined;
     const update = new UpdateInProgress(this.#published, this.#settings.drainingLabel);
     for (const slice of dirty.slices) this.#kubernetes.forgetSlice(slice);
-    for (const name of dirty.services) {
-      const { namespace, name: own, hostname, clusterSetHostname } = this.#host(name);
-      const key = { shard: this.#shard, namespace, name: own };
-      const service = this.#withCluster(this.#kubernetes.service(name, this.#config.trustDomain));
-      const imported = this.#kubernetes.imported(name, clusterSetHostname);
-      update.service({ ...key, hostname }, service);
-      update.service({ ...key, hostname: clusterSetHostname }, imported);
-    }
-    if (dirty.gateways.size > 0 || dirty.everything) {
-      const network = this.#objects.networkOf(this.#settings.systemNamespace);
-      for (const { key, service } of this.#gateways.changes(dirty, network)) update.service(key, service);
-    }
+    const attempt = (object: string, part: string, compute: () => void) => this.#failed.attempt(object, part, compute);
+    for (const name of dirty.services)
+      attempt(`Service/${name}`, "the service", () => this.#updateService(name, update));
+    if (dirty.gateways.size > 0 || dirty.everything) this.#updateGateways(dirty, update);
     if (dirty.entries.size > 0)
       for (const [key, service] of this.#external.services(dirty.entries))
         if (this.#role === "own") update.service(key, service);
     const context = this.#context();
-    const shard = this.#shard;
-    for (const name of dirty.endpoints) {
-      const { namespace, hostname, clusterSetHostname } = this.#host(name);
-      const endpoints = this.#kubernetes.endpoints(name, context);
-      update.endpoints({ shard, namespace, hostname }, endpoints);
-      const ofSet = { shard, namespace, hostname: clusterSetHostname };
-      update.endpoints(ofSet, this.#kubernetes.clusterSetEndpoints(name, endpoints));
-    }
+    for (const name of dirty.endpoints)
+      attempt(`Service/${name}`, "its endpoints", () => this.#updateEndpoints(name, context, update));
     for (const text of dirty.hosts) {
       const { namespace, host: hostname } = entryHost.read(text);
       const key = { shard: this.#external.shard, namespace, hostname };
-      update.endpoints(key, this.#external.endpoints(namespace, hostname, context));
+      const compute = () => update.endpoints(key, this.#external.endpoints(namespace, hostname, context));
+      attempt(`ServiceEntries of ${namespace}/${hostname}`, "the endpoints", compute);
     }
-    for (const [text, key] of dirty.files) {
-      const { key: own, service, endpoints } = this.#file.value(text, key, context);
-      update.service(own, service);
-      update.endpoints(own, endpoints);
-    }
-    for (const [text, key] of dirty.consul) {
-      for (const { key: own, service, endpoints } of this.#consul.values(text, key, context)) {
+    for (const [text, key] of dirty.files)
+      attempt(`File/${text}`, "the service", () => {
+        const { key: own, service, endpoints } = this.#file.value(text, key, context);
         update.service(own, service);
         update.endpoints(own, endpoints);
-      }
-    }
+      });
+    for (const [text, key] of dirty.consul)
+      attempt(`Consul/${text}`, "the service", () => {
+        for (const { key: own, service, endpoints } of this.#consul.values(text, key, context)) {
+          update.service(own, service);
+          update.endpoints(own, endpoints);
+        }
+      });
     if (this.#settings.ambient)
-      for (const [key, workload] of this.#workloads.changes(dirty, context)) update.workload(key, workload);
+      for (const [key, workload] of this.#workloads.changes(dirty, context, this.#failed))
+        update.workload(key, workload);
     return { changes: update.changes, urgent: update.urgent };
+  }
+
+  #updateService(name: ObjectName, update: UpdateInProgress): void {
+    const { namespace, name: own, hostname, clusterSetHostname } = this.#host(name);
+    const key = { shard: this.#shard, namespace, name: own };
+    const service = this.#withCluster(this.#kubernetes.service(name, this.#config.trustDomain));
+    const imported = this.#kubernetes.imported(name, clusterSetHostname);
+    update.service({ ...key, hostname }, service);
+    update.service({ ...key, hostname: clusterSetHostname }, imported);
+  }
+
+  #updateGateways(dirty: Dirty, update: UpdateInProgress): void {
+    const network = this.#objects.networkOf(this.#settings.systemNamespace);
+    for (const name of this.#gateways.concerned(dirty))
+      this.#failed.attempt(`Gateway/${name}`, "its addresses", () => {
+        for (const { key, service } of this.#gateways.changesOf(name, network)) update.service(key, service);
+      });
+  }
+
+  #updateEndpoints(name: ObjectName, context: EndpointContext, update: UpdateInProgress): void {
+    const { namespace, hostname, clusterSetHostname } = this.#host(name);
+    const endpoints = this.#kubernetes.endpoints(name, context);
+    update.endpoints({ shard: this.#shard, namespace, hostname }, endpoints);
+    const ofSet = { shard: this.#shard, namespace, hostname: clusterSetHostname };
+    update.endpoints(ofSet, this.#kubernetes.clusterSetEndpoints(name, endpoints));
   }
 
   /** Adds the facts of its cluster on which callers of others in the ambient mesh depend. */
@@ -242,6 +263,16 @@ export class Registry {
       nodeOf: (name) => this.#objects.nodes.get(name),
     };
   }
+}
+
+/** As problems name the object of an input. */
+function inputText(input: RegistryInput): string {
+  if (input.type === "file") return "File";
+  if (input.type === "consul") return `Consul/${consulKeyText(input.key)}`;
+  if (input.type === "machine" || input.type === "cluster") return input.type;
+  const { kind, namespace, name } =
+    input.type === "config" || input.op === "delete" ? input.key : objectKey(input.object);
+  return `${kind}/${namespace === "" ? "" : `${namespace}/`}${name}`;
 }
 
 interface Host {

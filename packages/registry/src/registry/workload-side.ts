@@ -8,6 +8,7 @@ import {
   type WorkloadMembership,
   workloadUid,
 } from "@flotilla/model";
+import type { ConsulServiceKey } from "../consul.ts";
 import {
   namesPod,
   podServicePorts,
@@ -18,13 +19,15 @@ import {
 } from "../convert/ambient-workload.ts";
 import { consulNamespace } from "../convert/consul.ts";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
+import type { FileKey } from "../file/file-service.ts";
 import type { FileSide } from "../file/file-side.ts";
 import type { KubePod } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { type Dirty, selects } from "./apply-object.ts";
 import type { ConsulSide } from "./consul-side.ts";
 import type { RegistryRole } from "./external-side.ts";
-import { addressesOf, type MultiMap, namespaceOf, type Objects, serviceOfSlice } from "./objects.ts";
+import { type MultiMap, namespaceOf, type Objects, serviceOfSlice, setOrDelete, statedAddresses } from "./objects.ts";
+import type { FailedObjects } from "./published.ts";
 
 /** Registries beside Kubernetes whose services have workloads of their own. */
 interface Catalogs {
@@ -52,41 +55,46 @@ export class WorkloadSide {
     this.#catalogs = catalogs;
   }
 
-  *changes(dirty: Dirty, context: EndpointContext): Iterable<Change> {
+  *changes(dirty: Dirty, context: EndpointContext, failed: FailedObjects): Iterable<Change> {
     const { pods, workloadEntries, entries, slices } = dirty;
-    for (const name of pods) yield [this.#key("Pod", name), this.#pod(name, context)];
-    for (const name of slices) yield* this.#slice(name, context);
-    for (const name of workloadEntries) {
-      const entry = this.#objects.workloadEntries.get(name);
-      yield [this.#key("WorkloadEntry", name), entry && workloadOfEntry(entry, context)];
-    }
+    const attempt = (object: string, compute: () => Iterable<Change>) =>
+      failed.attempt(object, "its workloads", () => [...compute()]) ?? [];
+    for (const name of pods) yield* attempt(`Pod/${name}`, () => [[this.#key("Pod", name), this.#pod(name, context)]]);
+    for (const name of slices) yield* attempt(`EndpointSlice/${name}`, () => this.#slice(name, context));
+    for (const name of workloadEntries) yield* attempt(`WorkloadEntry/${name}`, () => [this.#entry(name, context)]);
     // ServiceEntries and catalogs belong to one cluster.
     if (this.#role !== "own") return;
-    for (const name of entries) {
-      const entry = this.#objects.serviceEntries.get(name);
-      const found = entry === undefined ? new Map<string, Workload>() : workloadsOfServiceEntry(entry, context);
-      yield* this.#ofObject("ServiceEntry", name, found);
-    }
-    yield* this.#ofCatalogs(dirty, context);
+    for (const name of entries) yield* attempt(`ServiceEntry/${name}`, () => this.#serviceEntry(name, context));
+    for (const [text, key] of dirty.consul) yield* attempt(`Consul/${text}`, () => this.#consul(text, key, context));
+    for (const [text, key] of dirty.files) yield* attempt(`File/${text}`, () => this.#file(text, key, context));
   }
 
-  *#ofCatalogs({ consul, files }: Dirty, context: EndpointContext): Iterable<Change> {
+  #consul(text: string, key: ConsulServiceKey, context: EndpointContext): Iterable<Change> {
     const { clusterId } = this.#settings;
-    for (const [text, key] of consul) {
-      const found = this.#catalogs.consul.workloads(text, key, context);
-      const of = { clusterId, kind: "ConsulInstance", namespace: consulNamespace(key), name: key.name } as const;
-      yield* this.#replace(`Consul/${text}`, `Consul/${key.datacenter}`, of, found);
-    }
-    for (const [text, { namespace, host: name }] of files) {
-      const found = this.#catalogs.file.workloads(text, context);
-      const of = { clusterId, kind: "FileEndpoint", namespace, name } as const;
-      yield* this.#replace(`File/${text}`, `File/${clusterId}`, of, found);
-    }
+    const of = { clusterId, kind: "ConsulInstance", namespace: consulNamespace(key), name: key.name } as const;
+    const found = this.#catalogs.consul.workloads(text, key, context);
+    return this.#replace(`Consul/${text}`, `Consul/${key.datacenter}`, of, found);
+  }
+
+  #file(text: string, { namespace, host: name }: FileKey, context: EndpointContext): Iterable<Change> {
+    const of = { clusterId: this.#settings.clusterId, kind: "FileEndpoint", namespace, name } as const;
+    return this.#replace(`File/${text}`, `File/${of.clusterId}`, of, this.#catalogs.file.workloads(text, context));
+  }
+
+  #entry(name: ObjectName, context: EndpointContext): Change {
+    const entry = this.#objects.workloadEntries.get(name);
+    return [this.#key("WorkloadEntry", name), entry && workloadOfEntry(entry, context)];
+  }
+
+  #serviceEntry(name: ObjectName, context: EndpointContext): Iterable<Change> {
+    const entry = this.#objects.serviceEntries.get(name);
+    const found = entry === undefined ? new Map<string, Workload>() : workloadsOfServiceEntry(entry, context);
+    return this.#ofObject("ServiceEntry", name, found);
   }
 
   #pod(name: ObjectName, context: EndpointContext): Workload | undefined {
     const pod = this.#objects.pods.get(name);
-    const workload = pod && workloadOfPod(pod, addressesOf(pod.status), this.#targetedBy(name, pod), context);
+    const workload = pod && workloadOfPod(pod, statedAddresses(pod.status), this.#targetedBy(name, pod), context);
     return workload && this.#atHome(this.#placed(workload));
   }
 
@@ -122,8 +130,7 @@ export class WorkloadSide {
       slice === undefined || owner === undefined
         ? new Map<string, Workload>()
         : workloadsOfSlice(slice, owner, context);
-    const placed = [...found].map(([address, workload]) => [address, this.#placed(workload)] as const);
-    return this.#ofObject("EndpointSlice", name, new Map(placed));
+    return this.#ofObject("EndpointSlice", name, new Map([...found].map(([part, one]) => [part, this.#placed(one)])));
   }
 
   /** Not an ExternalName, which may have the slices of an earlier type: it is no service of the ambient mesh. */
@@ -159,12 +166,8 @@ export class WorkloadSide {
     );
     const uids = new Set(present.map(([{ uid }]) => uid));
     for (const key of this.#published.get(owner) ?? []) if (!uids.has(key.uid)) yield [key, undefined];
-    if (present.length === 0) this.#published.delete(owner);
-    else
-      this.#published.set(
-        owner,
-        present.map(([key]) => key),
-      );
+    const keys = present.map(([key]) => key);
+    setOrDelete(this.#published, owner, keys.length === 0 ? undefined : keys);
     yield* present;
   }
 

@@ -32,6 +32,21 @@ test("credentials of rules are asked for at the socket by their whole names, els
   assert.deepEqual(askedSecrets("false"), ["kubernetes://client", "kubernetes://client-cacert"]);
 });
 
+test("the workload's own certificate and the mesh's roots come from the agent", () => {
+  const rule = aConfig("DestinationRule", "shop", "a", {
+    host: "a.shop.svc.cluster.local",
+    workloadSelector: { matchLabels: { app: "web" } },
+    trafficPolicy: { tls: { mode: "MUTUAL", credentialName: "builtin://" } },
+  });
+  const cluster = resourceOf(aMesh(aService("a", "shop"), rule), aSidecar("shop"), typeUrl.cluster, name);
+  const text = JSON.stringify(cluster?.["transportSocket"]);
+  assert.deepEqual(
+    [...text.matchAll(/"name":"(default|ROOTCA)"/g)].map(([, found]) => found),
+    ["default", "ROOTCA"],
+  );
+  assert.doesNotMatch(text, /"ads"/);
+});
+
 test("no EnvoyFilter changes the cluster of the socket", () => {
   const patched = aMesh(
     aConfig("EnvoyFilter", "istio-system", "all", {

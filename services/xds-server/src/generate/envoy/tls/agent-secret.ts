@@ -1,5 +1,5 @@
 /** How a proxy asks for secrets: those of the agent beside it (`default`, `ROOTCA`, files), those of the control plane. */
-import { externalSecretName, secretName } from "@flotilla/model";
+import { externalSecretName, ownValue, secretName } from "@flotilla/model";
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { ApiConfigSource_ApiType, ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
 import type { TypedExtensionConfigSchema } from "@flotilla/proto/envoy/config/core/v3/extension_pb";
@@ -52,8 +52,18 @@ export interface SecretServer {
   readonly takesWholeNames?: boolean;
 }
 
-/** A Secret that the control plane itself serves, or an SDS server of MeshConfig or of the proxy's pod. */
+/** The `credentialName` that stands for the workload's own certificate. */
+export const ownCertificate = "builtin://";
+
+const ofAgent: Readonly<Record<string, string>> = {
+  [ownCertificate]: "default",
+  [`${ownCertificate}-cacert`]: "ROOTCA",
+};
+
+/** The agent's own, a Secret that the control plane itself serves, or an SDS server of MeshConfig or of the proxy's pod. */
 export function credentialSecret(name: string, server?: SecretServer): SdsSecretConfig {
+  const own = ownValue(ofAgent, name);
+  if (own !== undefined) return agentSecret(own);
   const external = externalSecretName(name);
   if (external !== undefined && server !== undefined) {
     const { cluster: clusterName, hostname: authority, takesWholeNames = false } = server;

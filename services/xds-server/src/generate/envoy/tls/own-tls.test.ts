@@ -116,6 +116,34 @@ const sources: readonly {
     requiresClients: true,
   },
   {
+    name: "a Secret, and roots of a ConfigMap by its own name",
+    settings: { credentialName: "web", caCertCredentialName: "configmap://shop/clients", mode: Mode.MUTUAL },
+    certificates: ["kubernetes://web"],
+    root: "configmap://shop/clients",
+    requiresClients: true,
+  },
+  {
+    name: "a Secret, and roots of an SDS server by its own name",
+    settings: { credentialName: "web", caCertCredentialName: "sds://clients", mode: Mode.MUTUAL },
+    certificates: ["kubernetes://web"],
+    root: "kubernetes://clients",
+    requiresClients: true,
+  },
+  {
+    name: "a Secret, and roots of another Secret",
+    settings: { credentialName: "web", caCertCredentialName: "clients", mode: Mode.MUTUAL },
+    certificates: ["kubernetes://web"],
+    root: "kubernetes://clients-cacert",
+    requiresClients: true,
+  },
+  {
+    name: "the agent, the roots too, by the name of the workload's own",
+    settings: { credentialName: "builtin://", mode: Mode.MUTUAL },
+    certificates: ["default"],
+    root: "ROOTCA",
+    requiresClients: true,
+  },
+  {
     name: "files of several certificates",
     settings: { tlsCertificates: [{ serverCertificate: "/a", privateKey: "/b" }, { serverCertificate: "/c" }] },
     certificates: ["file-cert:/a~/b", "file-cert:/c~"],
@@ -238,6 +266,12 @@ describe("TLS of an ingress port", () => {
       ],
     );
     assert.deepEqual(own.crl?.specifier, { case: "filename", value: "/crl" });
+  });
+  it("takes the revocations of its Secret, and no file of them", () => {
+    const settings = { ...noFiles, credentialName: "web", mode: Mode.MUTUAL, caCrl: "/crl" };
+    const validation = contextOf(settings).commonTlsContext?.validationContextType;
+    assert.ok(validation?.case === "combinedValidationContext");
+    assert.equal(validation.value.defaultValidationContext?.crl, undefined);
   });
   it("has no list of revocations that was not given", () => {
     const validation = contextOf({ mode: Mode.MUTUAL }).commonTlsContext?.validationContextType;

@@ -2,7 +2,7 @@
  * TLS that a server of a Gateway or an ingress port of a Sidecar terminates: by Secrets, which the control plane serves, by files or by
  * the workload's own certificates, which the agent beside the proxy serves. Source: corpus xds, TestInboundSidecarTLSModes.
  */
-import { knownCipherSuites } from "@flotilla/model";
+import { externalSecretName, knownCipherSuites } from "@flotilla/model";
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { QuicDownstreamTransportSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/quic/v3/quic_transport_pb";
@@ -21,12 +21,9 @@ import {
   ServerTLSSettings_TLSmode as TlsMode,
   ServerTLSSettings_TLSProtocol as Version,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { credentialSecret, fileSecret, onDemandSecret, type SecretServer } from "./agent-secret.ts";
+import { credentialSecret, fileSecret, onDemandSecret, ownCertificate, type SecretServer } from "./agent-secret.ts";
 import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 import { type ServerFiles, workloadCertificate, workloadRoot } from "./inbound-tls.ts";
-
-/** The `credentialName` that stands for the workload's own certificate. */
-const ownCertificate = "builtin://";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
 
@@ -110,7 +107,6 @@ function certificates({ settings, files, secretServer }: OwnTlsInputs): readonly
   const { mode, credentialName, credentialNames, tlsCertificates, serverCertificate, privateKey } = settings;
   if (mode === TlsMode.ISTIO_MUTUAL) return [workloadCertificate(files)];
   if (credentialNames.length > 0) return credentialNames.map((name) => credentialSecret(name, secretServer));
-  if (credentialName === ownCertificate) return [workloadCertificate(files)];
   if (credentialName !== "") return [credentialSecret(credentialName, secretServer)];
   const named = tlsCertificates.length > 0 ? tlsCertificates : [{ serverCertificate, privateKey }];
   return named.map((one) => fileSecret(`file-cert:${one.serverCertificate}~${one.privateKey}`, files.server));
@@ -123,7 +119,9 @@ function validation({ settings, files, secretServer }: OwnTlsInputs) {
     value: {
       defaultValidationContext: {
         matchSubjectAltNames: subjectAltNames.map((value) => ({ matchPattern: { case: "exact" as const, value } })),
-        ...(caCrl !== "" && { crl: { specifier: { case: "filename" as const, value: caCrl } } }),
+        // Secrets have their own.
+        ...(caCrl !== "" &&
+          !usesSecrets(settings) && { crl: { specifier: { case: "filename" as const, value: caCrl } } }),
         ...(usesSecrets(settings) && { verifyCertificateSpki, verifyCertificateHash }),
         ...(settings.insecureSkipVerify === true && { trustChainVerification: Verification.ACCEPT_UNTRUSTED }),
       },
@@ -141,12 +139,14 @@ function rootOf(settings: ServerTLSSettings, files: ServerFiles, server: SecretS
   const credential = settings.credentialNames[0] ?? settings.credentialName;
   if (mode === TlsMode.ISTIO_MUTUAL) return workloadRoot(files);
   if (caCertCredentialName !== "") return credentialSecret(rootName(caCertCredentialName), server);
-  if (credential !== "") return credentialSecret(rootName(credential), server);
+  if (credential !== "") return credentialSecret(`${credential}-cacert`, server);
   return fileSecret(`file-root:${caCertificates}`, files.server);
 }
 
+/** A Secret without the suffix is asked for as a key pair, which vouches for nobody. differs: istiod asks so. Other places have names of their own. */
 function rootName(credential: string): string {
-  return credential.endsWith("-cacert") ? credential : `${credential}-cacert`;
+  const isElsewhere = credential.startsWith("configmap://") || externalSecretName(credential) !== undefined;
+  return isElsewhere || credential.endsWith("-cacert") ? credential : `${credential}-cacert`;
 }
 
 function compliant({ settings, defaults, compliance }: OwnTlsInputs) {

@@ -8,8 +8,10 @@ import {
   type Document,
   isAlias,
   isCollection,
+  isMap,
   isNode,
   isScalar,
+  isSeq,
   LineCounter,
   type Node,
   parseDocument,
@@ -24,7 +26,13 @@ export interface DocumentText {
 
 /** Lines count from 1 within the document's text. */
 export type ParsedDocument =
-  | { readonly ok: true; readonly value: unknown; readonly line: number }
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      readonly line: number;
+      /** Of the items of a List. */
+      readonly itemLines?: readonly number[];
+    }
   | { readonly ok: false; readonly problems: readonly { readonly line: number; readonly reason: string }[] };
 
 /** `value` is null for a document without content. */
@@ -55,11 +63,21 @@ function parseYaml(body: string): ParsedDocument {
     return { ok: false, problems: errors.map(({ offset, reason }) => ({ line: lineAt(offset), reason })) };
   const [start = 0] = document.contents?.range ?? [];
   try {
-    return { ok: true, value: document.toJS(), line: lineAt(start) };
+    return { ok: true, value: document.toJS(), line: lineAt(start), ...itemLinesOf(document, lineAt) };
   } catch (error) {
     // Aliases are resolved here: one without an anchor, or too many.
     return { ok: false, problems: [aliasProblem(document, error, lineAt)] };
   }
+}
+
+function itemLinesOf(
+  { contents }: Document,
+  lineAt: (offset: number) => number,
+): { readonly itemLines?: readonly number[] } {
+  if (!isMap(contents) || contents.get("kind") !== "List") return {};
+  const items = contents.get("items", true);
+  if (!isSeq(items)) return {};
+  return { itemLines: items.items.map((item) => lineAt((isNode(item) ? item.range?.[0] : undefined) ?? 0)) };
 }
 
 interface KeyProblem {

@@ -70,6 +70,13 @@ test("an object that moves is reported with its new place, in its file and to an
   assert.deepEqual(places({ a: undefined, b: rule("x", "1") }), ["x b:1"]);
 });
 
+test("items of a list are reported with their own lines", () => {
+  const table = new FileTable();
+  const items = ["x", "y"].map((name) => `- ${rule(name, "bad").trimEnd().replaceAll("\n", "\n  ")}\n`).join("");
+  apply(table, { a: `apiVersion: v1\nkind: List\nitems:\n${items}` });
+  assert.deepEqual(problems(table), ["a:4 Rule/n/x spec is bad", "a:8 Rule/n/y spec is bad"]);
+});
+
 test("a syntax error keeps all of the file's objects and says where it is", () => {
   const table = new FileTable();
   apply(table, { a: rule("x", "1"), b: rule("y", "1") });

@@ -119,8 +119,8 @@ export async function readAhead(
     const parsed = await thread.parse(body);
     if (timeSlice.isDue) await timeSlice.yield();
     const parts: DocumentReading[] = [];
-    for (const value of valuesOf(parsed)) {
-      const read = readValue(value, parsed, admission);
+    for (const one of valuesOf(parsed)) {
+      const read = readValue(one, admission);
       for (const { candidate } of read.objects) if (candidate !== undefined) await admission.prepare?.(candidate);
       parts.push(judged(read, admission));
       if (timeSlice.isDue) await timeSlice.yield();
@@ -140,12 +140,22 @@ function readDocument(body: string, admission: Admission): DocumentReading {
   const parsed = parseDocumentText(body);
   return joined(
     parsed,
-    valuesOf(parsed).map((value) => judged(readValue(value, parsed, admission), admission)),
+    valuesOf(parsed).map((one) => judged(readValue(one, admission), admission)),
   );
 }
 
-function valuesOf(parsed: ParsedDocument): readonly unknown[] {
-  return parsed.ok ? expandList(parsed.value) : [];
+interface PlacedValue {
+  readonly value: unknown;
+  readonly line: number;
+}
+
+/** `kind: List` stands for its items. */
+function valuesOf(parsed: ParsedDocument): readonly PlacedValue[] {
+  if (!parsed.ok) return [];
+  const { value, line, itemLines = [] } = parsed;
+  if (!isObject(value) || value["kind"] !== "List" || value["apiVersion"] !== "v1") return [{ value, line }];
+  const items: readonly unknown[] = Array.isArray(value["items"]) ? value["items"] : [];
+  return items.map((item, index) => ({ value: item, line: itemLines[index] ?? line }));
 }
 
 /** An object whose form is right is a candidate until it is checked. */
@@ -164,8 +174,7 @@ function judged({ objects, ...read }: Unjudged, admission: Admission): DocumentR
   };
 }
 
-function readValue(value: unknown, parsed: ParsedDocument, admission: Admission): Unjudged {
-  const line = parsed.ok ? parsed.line : 1;
+function readValue({ value, line }: PlacedValue, admission: Admission): Unjudged {
   const ignored = foreignKindOf(value, admission);
   const objects = readObject(value, line, admission);
   return { syntax: [], objects, ignored: ignored === undefined ? [] : [ignored] };
@@ -230,12 +239,6 @@ function checked(
   } catch (error) {
     return [{ field: "", reason: `cannot be checked: ${error instanceof Error ? error.message : String(error)}` }];
   }
-}
-
-/** `kind: List` stands for its items. */
-function expandList(value: unknown): readonly unknown[] {
-  if (!isObject(value) || value["kind"] !== "List" || value["apiVersion"] !== "v1") return [value];
-  return Array.isArray(value["items"]) ? value["items"] : [];
 }
 
 /** Absent maps stay absent, null ones too: YAML's `labels:` without a value. */

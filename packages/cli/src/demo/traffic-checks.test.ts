@@ -106,7 +106,7 @@ describe("checks of the demo's traffic", () => {
     const lines = await linesOf({ everyNth: 2, caller: undefined, rejected: 3 });
     const text = lines.filter((line) => line.startsWith("FAIL")).join("\n");
     assert.match(text, /: v1 2\d\d, v2 2\d\d, want v2 in \d+\.\.\d+$/m);
-    assert.match(text, /: x-forwarded-client-cert is missing$/m);
+    assert.match(text, /: v1 saw x-forwarded-client-cert "missing", without spiffe:/m);
     assert.match(text, /: web\.update_rejected 3$/m);
   });
 });

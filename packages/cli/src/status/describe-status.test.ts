@@ -27,6 +27,14 @@ describe("the text of a status", () => {
     assert.match(section({ proxies: [{ proxy: "web.shop" }] }, 1) ?? "", /^1 proxy\n/);
   });
 
+  it("shows a file that both controllers refuse once", () => {
+    const problem = { file: "a.yaml", line: 3, reason: "no YAML" };
+    const own = { service: "service-controller", object: "Service/shop/s", reason: "no port" };
+    const problems = [...["config-controller", "service-controller"].map((service) => ({ ...problem, service })), own];
+    assert.equal(section({ problems }, 2), "1 refused by config-controller\n  a.yaml:3 no YAML");
+    assert.equal(section({ problems }, 3), "1 refused by service-controller\n  Service/shop/s no port");
+  });
+
   it("services: a process that is not known is a dash, 0 restarts are not", () => {
     const services = [
       { name: "ca", state: "ready", detail: "", url: "http://a", pid: 7, restarts: 0 },

@@ -10,10 +10,7 @@ export function describeStatus(status: Status, format: Format): string {
     servicesText(services, format),
     proxies === undefined ? "proxies unknown: no xds-server answers" : proxiesText(proxies),
     ...(objects === undefined ? [] : [objectsText(objects)]),
-    ...["config-controller", "service-controller"].map((service) => {
-      const own = problems.filter((problem) => problem.service === service);
-      return own.length === 0 ? "" : section(`${own.length} refused by ${service}`, own.map(problemText));
-    }),
+    ...problemsText(problems),
     ignored.map(({ source, ...kind }) => `${source}: ${ignoredText(kind)}`).join("\n"),
     findings.length === 0
       ? ""
@@ -63,6 +60,16 @@ function proxiesText(proxies: readonly Sync[]): string {
   ]);
   const table = columns([["PROXY", ...Object.keys(types)], ...rows]);
   return section(counted(proxies.length, "proxy", "proxies"), proxies.length === 0 ? [] : [indent(table)]);
+}
+
+/** Both controllers read the directory: a file that neither can read is one problem. */
+function problemsText(problems: readonly Problem[]): readonly string[] {
+  const ofConfig = new Set(problems.filter(({ service }) => service === "config-controller").map(problemText));
+  return ["config-controller", "service-controller"].map((service) => {
+    const texts = problems.filter((problem) => problem.service === service).map(problemText);
+    const own = service === "config-controller" ? texts : texts.filter((text) => !ofConfig.has(text));
+    return own.length === 0 ? "" : section(`${own.length} refused by ${service}`, own);
+  });
 }
 
 function problemText({ object, file, line, field, reason }: Problem): string {

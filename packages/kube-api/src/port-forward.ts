@@ -33,8 +33,13 @@ export async function forwardPods(
   const config = new KubeConfig();
   if (file === undefined) config.loadFromDefault();
   else config.loadFromFile(file);
-  if (!config.getContexts().some(({ name }) => name === context))
-    throw new KubeError("KUBE_CONFIG", `the kubeconfig has no context ${JSON.stringify(context)}`);
+  // Without any kubeconfig the client makes up a context of this name.
+  const known = config.getContexts().flatMap(({ name }) => (name === "loaded-context" ? [] : [name]));
+  if (!known.includes(context)) {
+    const others = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+    const text = `${file ?? "the kubeconfig"} has no context ${JSON.stringify(context)}: ${others}`;
+    throw new KubeError("KUBE_CONFIG", text);
+  }
   config.setCurrentContext(context);
   const listed = await config
     .makeApiClient(CoreV1Api)

@@ -25,6 +25,14 @@ describe("flotilla token", () => {
     assert.deepEqual([other.aud, usual.aud.length, usual.aud.includes("bookshop")], [["bookshop"], 1, false]);
   });
 
+  it("warns where it makes an issuer, which no control plane knows yet", async () => {
+    const fresh = mkdtempSync(join(tmpdir(), "flotilla-token-"));
+    const ask = () => recordRun(["token", "--work-dir", fresh, "-n", "shop", "--service-account", "web"]);
+    assert.match((await ask()).err, /had no issuer of tokens: one was created/);
+    assert.equal((await ask()).err, "");
+    rmSync(fresh, { recursive: true });
+  });
+
   it("is of one workload, and for the given time", async () => {
     const { pod, seconds } = await claims("--workload", "web-1", "--ttl-seconds", "120");
     assert.deepEqual([pod, seconds], [{ name: "web-1", uid: "web-1" }, 120]);

@@ -1,5 +1,6 @@
 /** `flotilla token`: a token of the local issuer, for a service account. */
-import { openLocalIssuer } from "@flotilla/auth";
+import { existsSync } from "node:fs";
+import { localIssuerRule, openLocalIssuer } from "@flotilla/auth";
 import type { token as definition } from "../definitions/identity.ts";
 import { CliError } from "../errors.ts";
 import type { Run } from "../parse/definition.ts";
@@ -8,7 +9,13 @@ export const token: Run<typeof definition> = async ({ options, terminal }) => {
   const { namespace, serviceAccount, audience, ttlSeconds, workload, workDir } = options;
   if (namespace === undefined || serviceAccount === undefined)
     throw new CliError("CLI_USAGE", "token needs --namespace NS and --service-account SA");
+  // A mistyped work directory gets an issuer of its own, whose tokens every control plane refuses.
+  const isNew = !existsSync(String(localIssuerRule(workDir).jwksFile));
   const issuer = await openLocalIssuer(workDir);
+  if (isNew)
+    terminal.warn(
+      `flotilla: ${workDir} had no issuer of tokens: one was created, which only a control plane of this directory trusts`,
+    );
   const text = await issuer.mintToken({
     namespace,
     serviceAccount,

@@ -41,26 +41,28 @@ export const facets = {
   addresses: facet<readonly string[]>("addresses", ({ proxy }) => proxy.ipAddresses),
   ipMode: facet<IpMode>("ip-mode", ({ proxy }) => ipModeOf(proxy.ipAddresses)),
   /** Copied out to logs and stats, for example. Prefer `matches` and `label`. */
-  labels: facet<Readonly<Record<string, string>>>("labels", ({ proxy }) => proxy.labels),
+  labels: facet<Labels>("labels", labelsOf),
   podPorts: facet<readonly PodPort[]>("pod-ports", ({ proxy }) => podPorts(proxy.metadata)),
   targets: facet<readonly ServiceTarget[]>("targets", ({ targets }) => targets),
-  label: { name: "label", read: ({ proxy }, key) => ownValue(proxy.labels, key) } as ProxyFacet<
+  label: { name: "label", read: (subject, key) => ownValue(labelsOf(subject), key) } as ProxyFacet<
     string,
     string | undefined
   >,
   matches: {
     name: "matches",
-    read: ({ proxy }, selector) => matchesLabels(selector, proxy.labels),
+    read: (subject, selector) => matchesLabels(selector, labelsOf(subject)),
   } as ProxyFacet<Labels, boolean>,
   /** Places in a list of selectors. One question, however long the list: as many would make a chain as long as that. */
   firstMatch: {
     name: "first-match",
-    read: ({ proxy }, selectors) => selectors.findIndex((selector) => matchesLabels(selector, proxy.labels)),
+    read: (subject, selectors) => selectors.findIndex((selector) => matchesLabels(selector, labelsOf(subject))),
   } as ProxyFacet<readonly Labels[], number>,
   allMatches: {
     name: "all-matches",
-    read: ({ proxy }, selectors) =>
-      selectors.flatMap((selector, i) => (matchesLabels(selector, proxy.labels) ? [i] : [])),
+    read: (subject, selectors) => {
+      const labels = labelsOf(subject);
+      return selectors.flatMap((selector, i) => (matchesLabels(selector, labels) ? [i] : []));
+    },
   } as ProxyFacet<readonly Labels[], readonly number[]>,
   /** Places in a list of patterns of proxies. */
   allPatterns: {
@@ -102,6 +104,11 @@ export const facets = {
 
 function facet<Value>(name: string, read: (subject: Subject) => Value): ProxyFacet<undefined, Value> {
   return { name, read };
+}
+
+/** Of the workload's registry, else as the proxy reports them. */
+function labelsOf({ labels, proxy }: Subject): Labels {
+  return labels ?? proxy.labels;
 }
 
 function valueAt(object: unknown, path: string): unknown {
@@ -170,7 +177,7 @@ export class ProxyAnswers {
   get ipMode(): IpMode {
     return this.#ask(facets.ipMode);
   }
-  get labels(): Readonly<Record<string, string>> {
+  get labels(): Labels {
     return this.#ask(facets.labels);
   }
   get podPorts(): readonly PodPort[] {

@@ -1,10 +1,11 @@
 /**
- * The registries' facts about a proxy: its locality, and the service ports it stands for, the oldest service's first and each in the order
+ * The registries' facts about a proxy, and the service ports it stands for, the oldest service's first and each in the order
  * of its ports: of several on one workload port the first counts. Services of Kubernetes are found by their selectors; those of
  * WorkloadEntries, Services without selectors and all other registries by the endpoints at the proxy's addresses. Observed per proxy
  * outside of any view, because the answer is part of the facts that a view reads of its proxy (proxy-answers.ts).
  */
-import { compareText, type Locality, type PodPort, parseLocality, type Service } from "@flotilla/model";
+import { compareText, matchesLabels, type PodPort, type Service } from "@flotilla/model";
+import { proxyLabels, proxyLocality } from "./proxy-registration.ts";
 import type { ServiceTarget, Subject } from "./subject.ts";
 import { query, type View } from "./view.ts";
 
@@ -34,52 +35,10 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-const topology = {
-  region: "topology.kubernetes.io/region",
-  zone: "topology.kubernetes.io/zone",
-  subzone: "topology.istio.io/subzone",
-} as const;
-
-/**
- * The locality of a pod by its node, or by its labels: agents outside of clouds cannot determine it, so that istiod asks the registry
- * first. Available for pods with an endpoint, in the ambient mesh for all.
- */
-const proxyLocality = query<Locality | undefined>(
-  "proxy-locality",
-  (view) => {
-    const { namespace, clusterId } = view.proxy;
-    for (const address of view.proxy.addresses) {
-      for (const use of view.address(address)) {
-        if (use.namespace !== namespace || use.shard !== `Kubernetes/${clusterId}`) continue;
-        const own = view
-          .endpoints(use)
-          .get(use.shard)
-          ?.find(({ addresses }) => addresses.includes(address));
-        const locality = parseLocality(own?.locality ?? "");
-        if (locality.region !== "") return locality;
-      }
-      const locality = localityOfPod(view, address);
-      if (locality !== undefined) return locality;
-    }
-    const label = (name: string) => view.proxy.label(name) ?? "";
-    const [region, zone, subzone] = [label(topology.region), label(topology.zone), label(topology.subzone)];
-    return region + zone + subzone === "" ? undefined : { region, zone, subzone };
-  },
-  (a, b) => JSON.stringify(a) === JSON.stringify(b),
-);
-
-function localityOfPod(view: View, address: string): Locality | undefined {
-  const { namespace, clusterId } = view.proxy;
-  const pods = view.workloadsAt(address).flatMap((uid) => view.workload(uid) ?? []);
-  const own = pods.find((one) => one.kind === "Pod" && one.namespace === namespace && one.clusterId === clusterId);
-  const locality = parseLocality(own?.locality ?? "");
-  return locality.region === "" ? undefined : locality;
-}
-
 /** The registries' facts about a proxy. */
-export const proxyStanding = query<Pick<Subject, "targets" | "locality">>("proxy-standing", (view) => {
+export const proxyStanding = query<Pick<Subject, "targets" | "locality" | "labels">>("proxy-standing", (view) => {
   const locality = view.read(proxyLocality);
-  return { targets: view.read(proxyTargets), ...(locality && { locality }) };
+  return { targets: view.read(proxyTargets), labels: view.read(proxyLabels), ...(locality && { locality }) };
 });
 
 interface EndpointTarget extends DatedTarget {
@@ -134,12 +93,13 @@ export interface DatedTarget extends ServiceTarget {
 
 /** Empty when no Service of the proxy's own cluster selects it. */
 function selectedTargets(view: View): readonly DatedTarget[] {
-  const { namespace, clusterId, labels, podPorts } = view.proxy;
+  const { namespace, clusterId, podPorts } = view.proxy;
+  const labels = view.read(proxyLabels);
   const shard = `Kubernetes/${clusterId}`;
   const names = Object.entries(labels).flatMap(([name, value]) => view.selectorRow(namespace, name, value));
   return names.flatMap((serviceName) =>
     [...view.serviceShards(serviceName)]
-      .filter(([text, { labelSelectors }]) => isOf(shard, text) && view.proxy.matches(labelSelectors ?? {}))
+      .filter(([text, { labelSelectors }]) => isOf(shard, text) && matchesLabels(labelSelectors ?? {}, labels))
       .flatMap(([, service]) => targetsOf(service, podPorts)),
   );
 }

@@ -1,0 +1,110 @@
+/**
+ * The registries' description of a proxy's workload: its labels and its locality. Observed per proxy outside of any view, because the answer
+ * is part of the facts that a view reads of its proxy (proxy-answers.ts).
+ */
+import { type Endpoint, isObject, type Labels, type Locality, parseLocality } from "@flotilla/model";
+import { query, type View } from "./view.ts";
+
+const topology = {
+  region: "topology.kubernetes.io/region",
+  zone: "topology.kubernetes.io/zone",
+  subzone: "topology.istio.io/subzone",
+  cluster: "topology.istio.io/cluster",
+  network: "topology.istio.io/network",
+  node: "kubernetes.io/hostname",
+} as const;
+
+interface Registered {
+  readonly shard: string;
+  readonly endpoint: Endpoint;
+}
+
+/** The endpoints at the addresses of a proxy, in the services of its namespace. */
+const endpointsOfProxy = query<readonly Registered[]>("endpoints-of-proxy", (view) => {
+  const { namespace } = view.proxy;
+  return view.proxy.addresses.flatMap((address) =>
+    view
+      .address(address)
+      .filter((use) => use.namespace === namespace)
+      .flatMap((use) => (view.endpoints(use).get(use.shard) ?? []).map((endpoint) => ({ shard: use.shard, endpoint })))
+      .filter(({ endpoint }) => endpoint.addresses.includes(address)),
+  );
+});
+
+/**
+ * The labels that policies, routes and services select a proxy by: those of its pod or WorkloadEntry now, whatever the agent read when it
+ * started, and those of its place in the mesh. Pods without an endpoint have the labels that their agent reports.
+ */
+export const proxyLabels = query<Labels>("proxy-labels", (view) => {
+  const { proxy } = view;
+  const registered = view.read(endpointsOfProxy);
+  const own = registered.find((one) => isPod(view, one)) ?? registered.find(isMachine);
+  const { region, zone, subzone } = view.read(proxyLocality) ?? proxy.locality;
+  const labels = own === undefined ? proxy.labels : { ...staticLabels(view), ...own.endpoint.labels };
+  const network = labels[topology.network] || own?.endpoint.network || proxy.network;
+  const places = { region, zone, subzone, network, cluster: proxy.clusterId, node: proxy.metadataText("NODE_NAME") };
+  const known = Object.entries(topology).flatMap(([place, label]) => {
+    const value = places[place as keyof typeof topology];
+    return value === "" ? [] : [[label, value] as const];
+  });
+  return { ...labels, ...Object.fromEntries(known) };
+});
+
+/** As in istiod, a pod is the proxy's own by its name too. */
+function isPod({ proxy }: View, { shard, endpoint }: Registered): boolean {
+  const [kind, namespace, name] = (endpoint.definedBy ?? "").split("/");
+  return shard === `Kubernetes/${proxy.clusterId}` && kind === "Pod" && proxy.id === `${name}.${namespace}`;
+}
+
+/** differs: in istiod the labels of inline endpoints of a ServiceEntry, mostly none, take the place of those that the proxy reports. */
+function isMachine({ shard, endpoint }: Registered): boolean {
+  return shard.startsWith("External/") && endpoint.definedBy?.startsWith("WorkloadEntry/") === true;
+}
+
+/** Labels that were set for the agent itself, beside those of its pod. */
+function staticLabels({ proxy }: View): Labels {
+  const labels = proxy.metadata("STATIC_LABELS");
+  if (!isObject(labels)) return {};
+  return Object.fromEntries(
+    Object.entries(labels).filter((one): one is [string, string] => typeof one[1] === "string"),
+  );
+}
+
+/**
+ * The locality of a pod by its node, or by its labels: agents outside of clouds cannot determine it, so that istiod asks the registry
+ * first. Available for pods with an endpoint, in the ambient mesh for all; elsewhere it is that of a ServiceEntry's endpoint or WorkloadEntry.
+ */
+export const proxyLocality = query<Locality | undefined>(
+  "proxy-locality",
+  (view) => {
+    const registered = view.read(endpointsOfProxy);
+    const shard = `Kubernetes/${view.proxy.clusterId}`;
+    const found =
+      registered
+        .filter((one) => one.shard === shard && (one.endpoint.definedBy === undefined || isPod(view, one)))
+        .find(hasLocality) ??
+      view.proxy.addresses
+        .flatMap((address) => podsAt(view, address))
+        .find((one) => parseLocality(one).region !== "") ??
+      registered.filter((one) => one.shard.startsWith("External/")).find(hasLocality);
+    if (found !== undefined) return parseLocality(typeof found === "string" ? found : found.endpoint.locality);
+    const label = (name: string) => view.proxy.label(name) ?? "";
+    const [region, zone, subzone] = [label(topology.region), label(topology.zone), label(topology.subzone)];
+    return region + zone + subzone === "" ? undefined : { region, zone, subzone };
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+function hasLocality({ endpoint }: Registered): boolean {
+  return parseLocality(endpoint.locality).region !== "";
+}
+
+/** Localities of the pods at an address. */
+function podsAt(view: View, address: string): readonly string[] {
+  const { namespace, clusterId } = view.proxy;
+  return view
+    .workloadsAt(address)
+    .flatMap((uid) => view.workload(uid) ?? [])
+    .filter((one) => one.kind === "Pod" && one.namespace === namespace && one.clusterId === clusterId)
+    .map(({ locality }) => locality ?? "");
+}

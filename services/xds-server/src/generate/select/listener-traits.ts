@@ -10,7 +10,7 @@ import { query, type View } from "../../snapshot/view.ts";
 import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import { durationOfMs } from "../envoy/duration.ts";
 import type { ProtocolFilters } from "../envoy/filters/network-filters.ts";
-import type { TracingTraits } from "../envoy/filters/tracing.ts";
+import type { TagSource, TracingTraits } from "../envoy/filters/tracing.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
 import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "./access-log.ts";
@@ -152,7 +152,7 @@ export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("t
     maxTagLength: collector?.maxTagLength || (own?.maxPathTagLength ?? 0),
     // Where Telemetry speaks of tracing, it decides about the tags too.
     istioTags: istioTags ?? (isStated ? true : (own?.enableIstioTags ?? true)),
-    customTags: knownTags(view, customTags ?? own?.customTags),
+    customTags: customTags === undefined ? own && withoutFormatters(own.customTags) : tagsOfProxy(view, customTags),
     sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
     samplesByRequestId: collector === undefined || effective.samplesByRequestId,
     // Older Envoys do not have the field.
@@ -167,10 +167,14 @@ export const tracingTraits = query<TracingTraits | undefined, TelemetryScope>("t
   };
 });
 
-/** Older Envoys have no tags made by a format. */
-function knownTags(view: View, tags: TracingTraits["customTags"]): TracingTraits["customTags"] {
-  if (tags === undefined || view.proxy.isAtLeast(1, 29)) return tags;
-  return Object.fromEntries(Object.entries(tags).filter(([, { type }]) => type.case !== "formatter"));
+/** Older Envoys have no formatted tags; a ProxyConfig has none for any. */
+function tagsOfProxy({ proxy }: View, tags: Readonly<Record<string, TagSource>>) {
+  return proxy.isAtLeast(1, 29) ? tags : withoutFormatters(tags);
+}
+
+function withoutFormatters(tags: Readonly<Record<string, TagSource>>): Readonly<Record<string, TagSource>> {
+  const isKnown = ({ type }: TagSource) => type.case !== undefined && type.case !== "formatter";
+  return Object.fromEntries(Object.entries(tags).filter(([, tag]) => isKnown(tag)));
 }
 
 function canonicalService({ proxy }: View): string {

@@ -1,4 +1,5 @@
 /** OpenTelemetry's collector, by gRPC or HTTP. */
+import { isObject, ownValue } from "@flotilla/model";
 import { create, type GenMessage, type Message, pack } from "@flotilla/proto";
 import {
   type TypedExtensionConfig,
@@ -14,6 +15,8 @@ import { DynatraceSamplerConfigSchema } from "@flotilla/proto/envoy/extensions/t
 import {
   MeshConfig_ExtensionProvider_ServiceAttributeEnrichment as Enrichment,
   type MeshConfig_ExtensionProvider_GrpcService as GrpcSettings,
+  type MeshConfig_ExtensionProvider_HttpService as HttpSettings,
+  MeshConfig_ExtensionProvider_HttpServiceSchema as HttpSettingsSchema,
   type MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider as Provider,
   type MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_DynatraceSampler as Sampler,
 } from "@flotilla/proto/mesh/v1alpha1/config_pb";
@@ -26,21 +29,28 @@ import {
 } from "../envoy/filters/outside-service.ts";
 import { outsideService } from "./outside-service.ts";
 
-export function openTelemetryConfig(view: View, provider: Provider, service: OutsideService): OpenTelemetryConfig {
+/** Undefined where the sampler has no service to ask: nothing is traced then. */
+export function openTelemetryConfig(
+  view: View,
+  provider: Provider,
+  service: OutsideService,
+): OpenTelemetryConfig | undefined {
   const { http, grpc, resourceDetectors, sampling, serviceAttributeEnrichment } = provider;
   const isSemantic = serviceAttributeEnrichment === Enrichment.OTEL_SEMANTIC_CONVENTIONS;
-  const sampler = sampling.case === "dynatraceSampler" ? dynatraceSampler(view, sampling.value, service) : undefined;
+  const sampler =
+    sampling.case === "dynatraceSampler" ? dynatraceSampler(view, sampling.value, http, service) : undefined;
+  if (sampling.case !== undefined && sampler === undefined) return undefined;
   const values = view.feature("providerHeaderValues");
+  const environment = detector("environment", EnvironmentResourceDetectorConfigSchema);
   return create(OpenTelemetryConfigSchema, {
     serviceName: isSemantic ? semanticName(view) : view.proxy.nodeCluster,
     ...(http === undefined
       ? { grpcService: grpcService(grpc, service, values) }
       : { httpService: collectorHttpService(http, service, values) }),
     resourceDetectors: [
-      ...(resourceDetectors?.environment || isSemantic
-        ? [detector("environment", EnvironmentResourceDetectorConfigSchema)]
-        : []),
+      ...(resourceDetectors?.environment ? [environment] : []),
       ...(resourceDetectors?.dynatrace ? [detector("dynatrace", DynatraceResourceDetectorConfigSchema)] : []),
+      ...(isSemantic && !resourceDetectors?.environment ? [environment] : []),
     ],
     ...(sampler && { sampler }),
   });
@@ -57,12 +67,18 @@ function grpcService(grpc: GrpcSettings | undefined, { hostname, cluster }: Outs
 
 /** The name that OpenTelemetry's conventions for Kubernetes give a workload. */
 function semanticName({ proxy }: View): string {
-  return (
+  const annotations = proxy.metadata("ANNOTATIONS");
+  const stated = isObject(annotations) ? ownValue(annotations, "resource.opentelemetry.io/service.name") : undefined;
+  const ofWorkload =
+    (typeof stated === "string" && stated) ||
     proxy.label("app.kubernetes.io/instance") ||
     proxy.label("app.kubernetes.io/name") ||
-    proxy.metadataText("WORKLOAD_NAME") ||
-    proxy.metadataText("NAME")
-  );
+    proxy.metadataText("WORKLOAD_NAME");
+  if (ofWorkload) return ofWorkload;
+  const [pod = "", ...namespace] = proxy.id.split(".");
+  if (pod !== "" && namespace.length > 0) return pod;
+  const containers = proxy.metadataText("APP_CONTAINERS");
+  return containers === "" || containers.includes(",") ? "unknown_service" : containers;
 }
 
 function detector<Config extends Message>(name: string, schema: GenMessage<Config>): TypedExtensionConfig {
@@ -73,18 +89,22 @@ function detector<Config extends Message>(name: string, schema: GenMessage<Confi
   });
 }
 
-/** It may ask another service than the one that takes the spans. */
-function dynatraceSampler(view: View, sampler: Sampler, collector: OutsideService): TypedExtensionConfig {
+/** It asks the service that takes the spans, or one of its own; undefined where that is unknown or takes spans by gRPC. */
+function dynatraceSampler(
+  view: View,
+  sampler: Sampler,
+  exporter: HttpSettings | undefined,
+  collector: OutsideService,
+): TypedExtensionConfig | undefined {
   const { tenant, clusterId, rootSpansPerMinute, httpService: api } = sampler;
   const service = api === undefined ? collector : outsideService(view, api.service, api.port);
-  const values = view.feature("providerHeaderValues");
-  const httpService = api?.http && service && collectorHttpService(api.http, service, values);
-  const config = create(DynatraceSamplerConfigSchema, {
-    tenant,
-    clusterId,
-    rootSpansPerMinute,
-    ...(httpService && { httpService }),
-  });
+  const settings =
+    api === undefined
+      ? exporter && { ...exporter, path: "api/v2/samplingConfiguration" }
+      : (api.http ?? create(HttpSettingsSchema));
+  if (service === undefined || settings === undefined) return undefined;
+  const httpService = collectorHttpService(settings, service, view.feature("providerHeaderValues"));
+  const config = create(DynatraceSamplerConfigSchema, { tenant, clusterId, rootSpansPerMinute, httpService });
   return create(TypedExtensionConfigSchema, {
     name: "envoy.tracers.opentelemetry.samplers.dynatrace",
     typedConfig: pack(DynatraceSamplerConfigSchema, config),

@@ -46,7 +46,12 @@ describe("the name that OpenTelemetry gives a workload", () => {
       "name",
     ],
     ["else of its workload", { WORKLOAD_NAME: "w", NAME: "pod" }, "w"],
-    ["else of its pod", { NAME: "pod" }, "pod"],
+    [
+      "is what an annotation of its pod states",
+      { ANNOTATIONS: { "resource.opentelemetry.io/service.name": "stated" }, LABELS: labels },
+      "stated",
+    ],
+    ["else of its pod, which its id names", { NAME: "other" }, "app"],
   ];
   for (const [name, metadata, want] of cases) it(name, () => assert.equal(tracing(metadata), want));
   it("is that of its cluster of nodes where the conventions are not asked for", () => {

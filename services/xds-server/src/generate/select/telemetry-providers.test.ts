@@ -38,6 +38,8 @@ const zipkin = { zipkin: at() };
 const byId = { useRequestIdForTraceSampling: false };
 const atId = "requestIdExtension.typedConfig.useRequestIdForTraceSampling";
 
+const exporter = { path: "/v1/traces", timeout: "3s", headers: [{ name: "x-a", value: "1" }] };
+
 const tables: Readonly<Record<string, readonly Case[]>> = {
   "access logs": [
     ["of a file in the mesh's form", file, logging(), "accessLog.0.typedConfig.path", "/dev/stdout"],
@@ -195,7 +197,7 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       "OpenTelemetry by HTTP",
-      { opentelemetry: at({ http: { path: "/v1/traces", timeout: "3s", headers: [{ name: "x-a", value: "1" }] } }) },
+      { opentelemetry: at({ http: exporter }) },
       tracing(),
       "tracing.provider.typedConfig",
       "{httpService: {httpUri: {uri: collector.shop.example/v1/traces, cluster: outbound|4317||collector.shop.example, timeout: 3s}, requestHeadersToAdd: [{header: {key: x-a, value: 1}, appendAction: OVERWRITE_IF_EXISTS_OR_ADD}]}, OpenTelemetryConfig}",
@@ -208,18 +210,46 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
       "[{name: envoy.tracers.opentelemetry.resource_detectors.environment, typedConfig: {EnvironmentResourceDetectorConfig}}, {name: envoy.tracers.opentelemetry.resource_detectors.dynatrace, typedConfig: {DynatraceResourceDetectorConfig}}]",
     ],
     [
+      "OpenTelemetry with what its conventions read from the proxy's environment, last",
+      {
+        opentelemetry: at({
+          resourceDetectors: { dynatrace: {} },
+          serviceAttributeEnrichment: "OTEL_SEMANTIC_CONVENTIONS",
+        }),
+      },
+      tracing(),
+      "tracing.provider.typedConfig.resourceDetectors.1.name",
+      "envoy.tracers.opentelemetry.resource_detectors.environment",
+    ],
+    [
       "OpenTelemetry with Dynatrace's sampler",
-      { opentelemetry: at({ dynatraceSampler: { tenant: "t", clusterId: 7, rootSpansPerMinute: 9 } }) },
+      {
+        opentelemetry: at({ http: exporter, dynatraceSampler: { tenant: "t", clusterId: 7, rootSpansPerMinute: 9 } }),
+      },
       tracing(),
       "tracing.provider.typedConfig.sampler",
-      "{name: envoy.tracers.opentelemetry.samplers.dynatrace, typedConfig: {tenant: t, clusterId: 7, rootSpansPerMinute: 9, DynatraceSamplerConfig}}",
+      "{name: envoy.tracers.opentelemetry.samplers.dynatrace, typedConfig: {tenant: t, clusterId: 7, httpService: {httpUri: {uri: collector.shop.example/api/v2/samplingConfiguration, cluster: outbound|4317||collector.shop.example, timeout: 3s}, requestHeadersToAdd: [{header: {key: x-a, value: 1}, appendAction: OVERWRITE_IF_EXISTS_OR_ADD}]}, rootSpansPerMinute: 9, DynatraceSamplerConfig}}",
     ],
     [
       "all requests for Dynatrace to choose from",
-      { opentelemetry: at({ dynatraceSampler: { tenant: "t", clusterId: 7 } }) },
+      { opentelemetry: at({ http: exporter, dynatraceSampler: { tenant: "t", clusterId: 7 } }) },
       tracing(),
       "tracing.randomSampling",
       "{value: 100}",
+    ],
+    [
+      "Dynatrace's sampler without a service that it may ask",
+      { opentelemetry: at({ dynatraceSampler: { tenant: "t", clusterId: 7 } }) },
+      tracing(),
+      "tracing",
+      "none",
+    ],
+    [
+      "a path with empty and relative segments, and characters that no path has",
+      { opentelemetry: at({ http: { path: "v1//x/../traces/?k=v", timeout: "3s" } }) },
+      tracing(),
+      "tracing.provider.typedConfig.httpService.httpUri.uri",
+      "collector.shop.example/v1/traces/%3Fk=v",
     ],
     [
       "OpenTelemetry with Dynatrace's service",

@@ -74,6 +74,7 @@ function ofService(view: View, provider: Traced): TracingProvider | undefined {
     }
     case "opentelemetry": {
       const config = openTelemetryConfig(view, provider.value, service);
+      if (config === undefined) return undefined;
       const http = tracer("opentelemetry", OpenTelemetryConfigSchema, config);
       return { ...plain, http, maxTagLength: provider.value.maxTagLength, samples: config.sampler !== undefined };
     }

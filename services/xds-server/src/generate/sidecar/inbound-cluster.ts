@@ -25,7 +25,7 @@ import { circuitBreakers, connectionOptions, httpOptions } from "../envoy/cluste
 import { clusterTraits } from "../select/cluster-traits.ts";
 import { usedFamilies } from "../select/dns.ts";
 import { meshPool, trafficPolicyOf } from "../select/traffic-policy.ts";
-import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
+import { capturesNothing, type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
 
 export interface InboundClusterInputs {
   readonly kind: "inbound";
@@ -47,10 +47,10 @@ export interface InboundClusterInputs {
 
 /** A proxy that captures nothing serves only what a Sidecar opens: its workload holds the services' ports itself. */
 export const inboundClusterNames = query<readonly string[]>("inbound-cluster-names", (view) => {
-  const capturesNothing = view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+  const isCaptured = !capturesNothing(view);
   return view
     .read(inboundPorts)
-    .filter(({ origin }) => origin !== undefined || !capturesNothing)
+    .filter(({ origin, bindToPort }) => origin !== undefined || bindToPort || isCaptured)
     .map(({ port }) => `inbound|${port}||`);
 });
 

@@ -258,6 +258,38 @@ const fields: readonly (readonly [
     "{name: inbound|80||, type: ORIGINAL_DST, connectTimeout: 10s, lbPolicy: CLUSTER_PROVIDED, circuitBreakers: {thresholds: [{maxConnections: 4294967295, maxPendingRequests: 4294967295, maxRequests: 4294967295, maxRetries: 4294967295}]}, cleanupInterval: 9223372035s, upstreamBindConfig: {sourceAddress: {address: 127.0.0.6, portValue: 0}}, metadata: {filterMetadata: {istio: {services: [{host: a.shop.example, name: a.shop.example, namespace: shop}]}}}, commonLbConfig: {}, altStatName: inbound|80||;, Cluster}",
   ],
   [
+    "a listener of its own for a service's port beside a Sidecar's",
+    {
+      metadata: { ...noInterception, INSTANCE_IPS: "10.0.0.1,fd00::1" },
+      objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })],
+      env: { PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE: "true", ISTIO_DUAL_STACK: "true" },
+    },
+    ["listener", "0.0.0.0_80"],
+    "additionalAddresses",
+    "[{address: {socketAddress: {address: ::, portValue: 80}}}]",
+  ],
+  [
+    "statistics of a Sidecar's port by the service of the workload's port",
+    {
+      ports: [{ number: 81, targetPort: 8080, name: "http", protocol: "HTTP" }],
+      objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })],
+      mesh: { inboundClusterStatName: "%SERVICE%.%SERVICE_PORT%" },
+    },
+    ["cluster", "inbound|8080||"],
+    "altStatName",
+    "a.shop.example.8080;",
+  ],
+  [
+    "statistics of a Sidecar's port that no service has by the Sidecar",
+    {
+      objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })],
+      mesh: { inboundClusterStatName: "%SERVICE%.%SERVICE_PORT%" },
+    },
+    ["cluster", "inbound|8080||"],
+    "altStatName",
+    "s.shop.8080;",
+  ],
+  [
     "a Sidecar's endpoint",
     { objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })] },
     ["cluster", "inbound|8080||"],
@@ -418,6 +450,15 @@ const clusterNames: readonly (readonly [name: string, given: Given, is: string])
     "a Sidecar's ports of a proxy without interception",
     { metadata: noInterception, objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })] },
     "[inbound|8080||]",
+  ],
+  [
+    "a Sidecar's and its services' ports of a proxy without interception",
+    {
+      metadata: noInterception,
+      objects: [ingress({ port: http, defaultEndpoint: "127.0.0.1:9000" })],
+      env: { PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE: "true" },
+    },
+    "[inbound|80||, inbound|8080||]",
   ],
   ["none for a proxy without interception", { metadata: noInterception }, "[]"],
 ];

@@ -112,6 +112,25 @@ const ofSettings: readonly FieldCase[] = [
     "{exactBalance: {}}",
   ],
   [
+    "connections through the forward proxy shared evenly",
+    { metadata: { OUTBOUND_LISTENER_EXACT_BALANCE: "true", HTTP_PROXY_PORT: "15007" } },
+    ["listener", "127.0.0.1_15007"],
+    "connectionBalanceConfig",
+    "{exactBalance: {}}",
+  ],
+  [
+    "services outside that the forward proxy describes its workload to",
+    {
+      metadata: {
+        HTTP_PROXY_PORT: "15007",
+        PROXY_CONFIG: { proxyHeaders: { metadataExchangeHeaders: { mode: "IN_MESH" } } },
+      },
+    },
+    ["listener", "127.0.0.1_15007"],
+    `${first}.httpFilters.0.typedConfig.value.upstream_propagation`,
+    "[{istio_headers: {}}]",
+  ],
+  [
     "connections shared as Envoy does",
     { metadata: { OUTBOUND_LISTENER_EXACT_BALANCE: "true" } },
     inbound,

@@ -34,6 +34,16 @@ export function headersToAdd(headers: readonly HttpHeader[], values: HeaderValue
   );
 }
 
+/** `path` below the host, without empty and relative segments; a slash at its end stays. */
+function joinedPath(hostname: string, path: string): string {
+  const segments: string[] = [];
+  for (const segment of path.split("/")) {
+    if (segment === "..") segments.pop();
+    else if (segment !== "" && segment !== ".") segments.push(segment.replace(/[?#\s]/g, encodeURIComponent));
+  }
+  return [hostname, ...segments, ...(path.endsWith("/") ? [""] : [])].join("/");
+}
+
 export function collectorHttpService(
   { path, timeout, headers }: HttpSettings,
   { hostname, cluster }: OutsideService,
@@ -41,7 +51,7 @@ export function collectorHttpService(
 ): HttpService {
   return create(HttpServiceSchema, {
     httpUri: {
-      uri: hostname + path,
+      uri: joinedPath(hostname, path),
       httpUpstreamType: { case: "cluster", value: cluster },
       ...(timeout && { timeout }),
     },

@@ -11,7 +11,7 @@ import type { Tracing_CustomTag as ProxyTag } from "@flotilla/proto/mesh/v1alpha
 import type { Tracing_CustomTag } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
 
 /** Where a tag's value comes from, as Telemetry and ProxyConfig have it. */
-type TagSource = Pick<Tracing_CustomTag | ProxyTag, "type">;
+export type TagSource = Pick<Tracing_CustomTag | ProxyTag, "type">;
 
 export interface TracingTraits {
   readonly provider: Tracing_Http | undefined;

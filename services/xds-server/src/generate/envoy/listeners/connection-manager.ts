@@ -84,7 +84,8 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
       direction,
       first: [...(isScoped(routes) ? [lowerCaseHost] : []), ...(inputs.namesCallers === true ? [clientIdentity] : [])],
       suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
-      staysInMesh: staysInMesh(traits.headers),
+      // As in istiod, whoever calls through the forward proxy is described to every service.
+      staysInMesh: inputs.allowAbsoluteUrl !== true && staysInMesh(traits.headers),
       peerMetadata: traits.httpMetadata,
       exchangedLabels: traits.exchangedLabels,
       alpn: traits.alpn,

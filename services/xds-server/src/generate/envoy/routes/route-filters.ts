@@ -30,8 +30,8 @@ export const faultFilter = "envoy.filters.http.fault";
 
 export function httpFault({ delay, abort }: HTTPFaultInjection): Any {
   const fault = create(HTTPFaultSchema, {
-    ...(delay && { delay: faultDelay(delay) }),
-    // An abort without an answer is none.
+    // A delay without a duration is none, as is an abort without an answer.
+    ...(delay?.httpDelayType.case === "fixedDelay" && { delay: faultDelay(delay) }),
     ...(abort && abort.errorType.case !== undefined && { abort: faultAbort(abort) }),
   });
   return pack(HTTPFaultSchema, fault);

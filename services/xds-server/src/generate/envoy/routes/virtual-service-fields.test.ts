@@ -316,6 +316,12 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
   ],
   filters: [
     [
+      "no delay without a fixed one",
+      { fault: { delay: { exponentialDelay: "1s", percent: 5 } } },
+      "typedPerFilterConfig",
+      "{envoy.filters.http.fault: {HTTPFault}}",
+    ],
+    [
       "a delay in whole percents",
       { fault: { delay: { fixedDelay: "1s", percent: 5 } } },
       "typedPerFilterConfig",

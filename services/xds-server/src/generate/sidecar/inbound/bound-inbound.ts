@@ -1,4 +1,4 @@
-/** A listener of its own for a port that the Sidecar opens, where nothing is redirected. */
+/** A listener of its own for a port that the Sidecar opens, or a service has beside it, where nothing is redirected. */
 import { isUnsupported } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
 import { socketAddress } from "@flotilla/proto/addresses";
@@ -18,11 +18,13 @@ export interface BoundInboundInputs extends InboundChainInputs {
 export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
   const { port, detectionTimeout } = inputs;
   const options = portChainOptions(port);
+  const extra = port.origin === undefined ? inputs.traits.extraAddresses : [];
   const looksAtTls = options.some(({ transportProtocol }) => transportProtocol === "tls");
   return create(ListenerSchema, {
     name: `${port.address}_${port.port}`,
     trafficDirection: TrafficDirection.INBOUND,
     address: socketAddress(port.address, port.port),
+    additionalAddresses: extra.map((address) => ({ address: socketAddress(address, port.port) })),
     accessLog: [...inputs.traits.accessLogs.inbound.listener],
     filterChains: [...inboundChains(inputs, options, destinationOf(port))],
     listenerFilters: [

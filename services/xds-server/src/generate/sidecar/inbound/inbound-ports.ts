@@ -41,21 +41,25 @@ export const inboundPorts = query<readonly InboundPort[]>(
   "inbound-ports",
   (view) => {
     const sidecar = view.read(sidecarOf);
-    if (sidecar === undefined || sidecar.spec.ingress.length === 0) return servicePorts(view);
+    if (sidecar === undefined || sidecar.spec.ingress.length === 0) return servicePorts(view, { bindToPort: false });
     const own = new Map<number, InboundPort>();
     for (const listener of sidecar.spec.ingress) {
       const port = sidecarPort(view, sidecar.key, listener);
       if (port !== undefined && !own.has(port.port)) own.set(port.port, port);
     }
-    const merged = view.feature("sidecarInboundListenerMerge") ? servicePorts(view) : [];
+    const isMerged = view.feature("sidecarInboundListenerMerge");
+    const merged = isMerged ? servicePorts(view, { bindToPort: capturesNothing(view) }) : [];
     const all = [...own.values(), ...merged.filter(({ port }) => !own.has(port))];
     return all.sort((a, b) => a.port - b.port);
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** Ordered by workload port. Of several services on one workload port the first counts. */
-function servicePorts(view: View): readonly InboundPort[] {
+/**
+ * Ordered by workload port. Of several services on one workload port the first counts. A proxy that captures nothing listens itself; without a
+ * Sidecar it has no listener, as the workload holds the services' ports.
+ */
+function servicePorts(view: View, { bindToPort }: { readonly bindToPort: boolean }): readonly InboundPort[] {
   const modes = view.read(inboundMutualTls);
   const address = view.read(listenerTraits).wildcardAddress;
   const ports = new Map<number, InboundPort>();
@@ -74,11 +78,15 @@ function servicePorts(view: View): readonly InboundPort[] {
     const pattern = view.mesh.inboundClusterStatName;
     const stat = statName(pattern, "", { hostname, service, port, targetPort });
     const listenerStat = statName(pattern, "", { hostname, service, port, targetPort: "unknown" });
-    const hasListener = mayListenBesideVirtual(view, { bind: address, port: targetPort, protocol, bindToPort: false });
-    const place = { port: targetPort, address, servicePort, hostname, bindToPort: false, hasListener };
+    const hasListener = mayListenBesideVirtual(view, { bind: address, port: targetPort, protocol, bindToPort });
+    const place = { port: targetPort, address, servicePort, hostname, bindToPort, hasListener };
     ports.set(targetPort, { ...place, protocol, mode, statName: stat, listenerStatName: listenerStat });
   }
   return [...ports.values()].sort((a, b) => a.port - b.port);
+}
+
+export function capturesNothing({ proxy }: View): boolean {
+  return proxy.metadataText("INTERCEPTION_MODE") === "NONE";
 }
 
 function sidecarPort(
@@ -88,8 +96,7 @@ function sidecarPort(
 ): InboundPort | undefined {
   if (port === undefined) return undefined;
   const modes = view.read(inboundMutualTls);
-  const capturesNothing = view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
-  const bindToPort = captureMode === CaptureMode.DEFAULT ? capturesNothing : captureMode === CaptureMode.NONE;
+  const bindToPort = captureMode === CaptureMode.DEFAULT ? capturesNothing(view) : captureMode === CaptureMode.NONE;
   // Redirected connections are distinguished by port alone; the proxy's own address only names them.
   const [ownAddress = ""] = bind === "" ? view.proxy.addresses : [];
   return {
@@ -100,7 +107,7 @@ function sidecarPort(
     servicePort: port.number,
     hostname: `${name}.${namespace}`,
     statName: statName(view.mesh.inboundClusterStatName, "", {
-      hostname: `${name}.${namespace}`,
+      ...statServiceOf(view, port.number, `${name}.${namespace}`),
       port,
       targetPort: port.number,
     }),
@@ -113,6 +120,13 @@ function sidecarPort(
     hasListener: mayListen(view, { bind, port: port.number, protocol: parseProtocol(port.protocol), bindToPort }),
     origin: `/apis/networking.istio.io/v1/namespaces/${namespace}/sidecar/${name}`,
   };
+}
+
+/** The first service that the workload serves on the port, which the cluster's statistics are named after; otherwise the Sidecar. */
+function statServiceOf(view: View, targetPort: number, sidecar: string) {
+  const target = view.proxy.targets.find((one) => one.targetPort === targetPort);
+  const service = target && targetService(view, target);
+  return service === undefined ? { hostname: sidecar } : { hostname: service.hostname, service };
 }
 
 /** Requests that arrive over HTTPS are HTTP once the sidecar has terminated the TLS. */

@@ -29,7 +29,7 @@ export interface OutboundListenerInputs {
 }
 
 export function buildOutboundListener({ traits, plan, detectionTimeout }: OutboundListenerInputs): Listener {
-  const { name, bind, port, bindToPort, chains, extraAddresses, isForwardProxy } = plan;
+  const { name, bind, port, bindToPort, chains, extraAddresses } = plan;
   const { filterChains, defaultFilterChain } = arrange(traits, plan);
   const sniffs = chains.some((chain) => chain.carries === "http" && chain.sniffed);
   return create(ListenerSchema, {
@@ -43,7 +43,7 @@ export function buildOutboundListener({ traits, plan, detectionTimeout }: Outbou
     listenerFilters: [...(chains.some(asksServerName) ? [tlsInspector()] : []), ...(sniffs ? [httpInspector()] : [])],
     listenerFiltersTimeout: (sniffs ? detectionTimeout : undefined) ?? zeroDuration,
     continueOnListenerFiltersTimeout: true,
-    ...(traits.exactBalance.outbound && isForwardProxy !== true && { connectionBalanceConfig: exactBalance }),
+    ...(traits.exactBalance.outbound && { connectionBalanceConfig: exactBalance }),
   });
 }
 

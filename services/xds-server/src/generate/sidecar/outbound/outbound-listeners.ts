@@ -25,6 +25,7 @@ import {
   serviceAddress,
   serviceAddresses,
 } from "../../select/service-address.ts";
+import { capturesNothing } from "../inbound/inbound-ports.ts";
 import { mayListenBesideVirtual } from "../reserved-ports.ts";
 import { ListenerMap, listenerName } from "./listener-map.ts";
 import type { OutboundListenerPlan } from "./plan.ts";
@@ -51,7 +52,7 @@ function forwardProxy(view: View): readonly OutboundListenerPlan[] {
   if (port === 0) return [];
   const { loopbackAddress: bind, extraLoopbacks: extraAddresses } = view.read(listenerTraits);
   const chain = { carries: "http", sniffed: false, routeName: "http_proxy", grpcWeb: false } as const;
-  const place = { bind, port, bindToPort: true, extraAddresses, isForwardProxy: true };
+  const place = { bind, port, bindToPort: true, extraAddresses };
   return [{ name: listenerName(bind, port), ...place, chains: [chain] }];
 }
 
@@ -214,5 +215,5 @@ function hasPort({ port, bind }: IstioEgressListener): boolean {
 
 function bindsToPort(view: View, { captureMode }: IstioEgressListener): boolean {
   if (captureMode !== CaptureMode.DEFAULT) return captureMode === CaptureMode.NONE;
-  return view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+  return capturesNothing(view);
 }

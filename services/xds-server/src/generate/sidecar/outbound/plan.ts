@@ -6,8 +6,6 @@ import type { TcpPolicy } from "../../select/tcp-policy.ts";
 
 export interface OutboundListenerPlan {
   readonly name: string;
-  /** A listener of its own that no service asks for. */
-  readonly isForwardProxy?: boolean;
   /** An address, or the path of a Unix socket when `port` is 0. */
   readonly bind: string;
   readonly port: number;

@@ -67,11 +67,17 @@ export function backendProblem(ref: ObjectRef): Problem | undefined {
   const target = targetOf(ref);
   if (target === undefined || target === "XBackend") return undefined;
   if (target === "InferencePool") return poolNameProblem(ref);
+  if (target === "Service" && ref.name?.includes(".")) return hostAsName;
   if (ref.port === undefined) return { reason: "InvalidDestination", message: "port is required in backendRef" };
   if (target === "Hostname" && ref.namespace !== undefined)
     return { reason: "InvalidDestination", message: "namespace may not be set with Hostname type" };
   return undefined;
 }
+
+const hostAsName: Problem = {
+  reason: "InvalidDestination",
+  message: "service name invalid; the name of the Service must be used, not the hostname.",
+};
 
 /** A pool has its ports itself, so that a reference to it needs none. */
 function poolNameProblem({ name = "" }: ObjectRef): Problem | undefined {

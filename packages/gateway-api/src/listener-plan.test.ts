@@ -142,7 +142,7 @@ test("listeners for datagrams take UDPRoutes where the setting is on, beside con
       ({ kinds, server, problems }) =>
         `${kinds.join(" ")} ${server ? "serves" : (problems.accepted ?? problems.conflicted)?.reason}`,
     );
-  assert.deepEqual(texts(true), ["HTTPRoute GRPCRoute serves", "UDPRoute serves", "UDPRoute HostnameConflict"]);
+  assert.deepEqual(texts(true), ["HTTPRoute GRPCRoute serves", "UDPRoute serves", "UDPRoute ProtocolConflict"]);
   assert.deepEqual(texts(false), ["HTTPRoute GRPCRoute serves", " UnsupportedProtocol", " UnsupportedProtocol"]);
 });
 
@@ -157,14 +157,24 @@ test("a Gateway with one broken listener is accepted with the others, without an
   assert.equal(accepted([https("a", { name: "lost" })]), "False ListenersNotValid");
 });
 
-test("conflicts of listeners have their reason: TLS in both of its forms is one protocol", () => {
+test("conflicts of listeners have their reason: plain HTTP may follow TLS for other hosts, but not go before it", () => {
   const tls = { tls: { mode: "Passthrough" } };
   const reasons = (...listeners: readonly ListenerSpec[]) =>
     planned(listeners).listeners.map(({ problems }) => problems.conflicted?.reason ?? "");
   const secure = https("s", { name: "cert" });
   assert.deepEqual(reasons(http, { ...http, name: "tcp", protocol: "TCP" }), ["", "ProtocolConflict"]);
   assert.deepEqual(reasons(http, { ...http, name: "again" }), ["", "HostnameConflict"]);
-  assert.deepEqual(reasons(secure, { ...secure, ...tls, name: "t", protocol: "TLS" }), ["", "HostnameConflict"]);
+  assert.deepEqual(reasons(secure, { ...secure, ...tls, name: "t", protocol: "TLS" }), ["", "ProtocolConflict"]);
+  const plain = { ...http, port: 443, hostname: "h.example" };
+  assert.deepEqual(reasons(secure, plain), ["", ""]);
+  assert.deepEqual(reasons(secure, { ...plain, hostname: "s.example" }, { ...plain, name: "p" }), [
+    "",
+    "ProtocolConflict",
+    "",
+  ]);
+  assert.deepEqual(reasons(plain, secure), ["", "ProtocolConflict"]);
+  const tcp = { name: "tcp", port: 9, protocol: "TCP" };
+  assert.deepEqual(reasons(tcp, { ...tcp, name: "tcp2" }), ["", "ProtocolConflict"]);
   assert.deepEqual(reasons(secure, { ...secure, ...tls, name: "t", protocol: "TLS", hostname: "t.example" }), ["", ""]);
 });
 

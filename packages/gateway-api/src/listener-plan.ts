@@ -148,6 +148,7 @@ function protocolProblem(
   }
   const supported = udpRoutes ? protocolsWithUdp : protocols;
   if (supported.has(protocol)) return undefined;
+  if (protocol === "HBONE") return unsupported('protocol "HBONE" is only supported for waypoint proxies');
   const upper = protocol.toUpperCase();
   const hint = supported.has(upper) ? `. hint: "${upper}" (uppercase) may be supported` : "";
   return unsupported(`protocol "${protocol}" is unsupported${hint}`);
@@ -232,13 +233,20 @@ export function withConflicts(listeners: readonly ListenerPlan[]): readonly List
   });
 }
 
-function conflictOf(a: Kept, b: Kept): string | undefined {
-  if (family(a) !== family(b)) return "ProtocolConflict";
-  return a.hostname === b.hostname ? "HostnameConflict" : undefined;
+/**
+ * Connections are distinguished by their server name, so plain HTTP stands beside TLS where it follows it, for connections without TLS.
+ *
+ * differs: istiod accepts TLS behind plain HTTP too, with a status that says so, but serves none of it.
+ */
+function conflictOf(later: Kept, earlier: Kept): string | undefined {
+  if (hasHosts(later) !== hasHosts(earlier) || !hasHosts(later)) return "ProtocolConflict";
+  if (later.hostname === earlier.hostname)
+    return later.protocol === earlier.protocol ? "HostnameConflict" : "ProtocolConflict";
+  return earlier.protocol === "HTTP" && later.protocol !== "HTTP" ? "ProtocolConflict" : undefined;
 }
 
-function family({ protocol }: Kept): string {
-  return protocol === "HTTPS" ? "TLS" : protocol;
+function hasHosts({ protocol }: Kept): boolean {
+  return protocol === "HTTP" || protocol === "HTTPS" || protocol === "TLS";
 }
 
 /** True where a route's host name is among those of a listener. */

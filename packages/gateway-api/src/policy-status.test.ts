@@ -114,6 +114,15 @@ describe("the status of a BackendTLSPolicy", () => {
       assert.equal(shown(backendTlsStatus(policy, [], lookups))[0], `Service/db by mesh: ${state}`);
     });
 
+  test("warns of roots that are left out", () => {
+    const acceptedWith = (...caCertificateRefs: ReturnType<typeof root>[]) => {
+      const policy = aPolicy({ targetRefs: [service("web")], validation: { hostname: "h", caCertificateRefs } });
+      return backendTlsStatus(policy, [], lookups)[0]?.conditions[0]?.message;
+    };
+    assert.equal(acceptedWith(root("a")), "Configuration is valid");
+    assert.match(acceptedWith(root("a"), root("b")) ?? "", /^Configuration is valid; warning: only the first/);
+  });
+
   test("an older policy for the same target wins", () => {
     const spec = { targetRefs: [service("db")] };
     const [older, younger] = [aPolicy(spec, "z", { creationTimeMs: 1 }), aPolicy(spec, "a", { creationTimeMs: 2 })];
@@ -131,21 +140,28 @@ describe("the status of a BackendTLSPolicy", () => {
     const ignored = "!Accepted=IgnoredByIstio";
     const expected = [`Service/web by mesh: ${ignored}`, `Service/db by mesh: ${ignored}`];
     assert.deepEqual(shown(backendTlsStatus(policy, [], lookups)), expected);
-    assert.deepEqual(shown(backendTrafficStatus(policy)), expected);
+    assert.deepEqual(shown(backendTrafficStatus(policy, lookups)), expected);
   });
 });
 
 describe("the status of an XBackendTrafficPolicy", () => {
   test("is that it is accepted, for each target", () => {
-    const statuses = backendTrafficStatus(aPolicy({ targetRefs: [service("web"), service("db")] }));
+    const statuses = backendTrafficStatus(aPolicy({ targetRefs: [service("web"), service("db")] }), lookups);
     assert.deepEqual(shown(statuses), [
       "Service/web by mesh: Accepted=Accepted",
       "Service/db by mesh: Accepted=Accepted",
     ]);
     assert.equal(statuses[0]?.conditions[0]?.message.includes("sessionPersistence"), false);
   });
+  test("is that a target does not exist", () => {
+    const statuses = backendTrafficStatus(aPolicy({ targetRefs: [service("web"), service("nobody")] }), lookups);
+    assert.deepEqual(shown(statuses), [
+      "Service/web by mesh: Accepted=Accepted",
+      "Service/nobody by mesh: !Accepted=TargetNotFound",
+    ]);
+  });
   test("names a field that has no effect", () => {
-    const [status] = backendTrafficStatus(aPolicy({ targetRefs: [service("web")], sessionPersistence: {} }));
+    const [status] = backendTrafficStatus(aPolicy({ targetRefs: [service("web")], sessionPersistence: {} }), lookups);
     assert.match(status?.conditions[0]?.message ?? "", /does not support .*: sessionPersistence$/);
   });
 });

@@ -45,6 +45,9 @@ export function backendTlsStatus(
 ): readonly AncestorStatus[] {
   if (isIgnoredPolicy(policy)) return ignoredStatus(policy.spec);
   const roots = rootsFinding(policy, lookups);
+  const { wellKnownCACertificates, caCertificateRefs = [] } = policy.spec.validation ?? {};
+  const isCut = wellKnownCACertificates === undefined && caCertificateRefs.length > 1;
+  const accepted = isCut ? `${valid}; warning: only the first caCertificateRefs will be used` : valid;
   const judged = (policy.spec.targetRefs ?? []).map((ref) => {
     const kind = targetKind(ref);
     const beaten = kind && beatingPolicy(policy, ref, all);
@@ -54,7 +57,7 @@ export function backendTlsStatus(
     };
     const problem = conflict ?? targetProblem(ref, policy.key.namespace, lookups) ?? roots?.accepted;
     const conditions = [
-      condition("Accepted", { reason: "Accepted", message: valid }, problem),
+      condition("Accepted", { reason: "Accepted", message: accepted }, problem),
       condition("ResolvedRefs", { reason: "ResolvedRefs", message: valid }, roots?.resolvedRefs),
     ];
     return { ref, kind, problem, conditions };
@@ -79,7 +82,11 @@ export function backendTlsStatus(
   return [...targets, ...gateways];
 }
 
-function targetProblem(ref: TargetRef, namespace: string, { targetOf }: PolicyLookups): Problem | undefined {
+function targetProblem(
+  ref: TargetRef,
+  namespace: string,
+  { targetOf }: Pick<PolicyLookups, "targetOf">,
+): Problem | undefined {
   const { kind: kindText = "", name = "", sectionName = "" } = ref;
   const notFound = (why: string): Problem => ({ reason: "TargetNotFound", message: `targetRefs invalid: ${why}` });
   const kind = targetKind(ref);
@@ -114,8 +121,11 @@ function rootsFinding({ key, spec }: Config<BackendTlsSpec>, lookups: PolicyLook
   return why === undefined ? undefined : finding("InvalidCACertificateRef", "Certificate invalid", why);
 }
 
-export function backendTrafficStatus(policy: Config<BackendTrafficSpec>): readonly AncestorStatus[] {
-  const { spec } = policy;
+export function backendTrafficStatus(
+  policy: Config<BackendTrafficSpec>,
+  lookups: Pick<PolicyLookups, "targetOf">,
+): readonly AncestorStatus[] {
+  const { key, spec } = policy;
   if (isIgnoredPolicy(policy)) return ignoredStatus(spec);
   const unsupported = spec.sessionPersistence === undefined ? [] : ["sessionPersistence"];
   const but = `, but Istio does not support the following fields: ${unsupported.join(", ")}`;
@@ -123,6 +133,6 @@ export function backendTrafficStatus(policy: Config<BackendTrafficSpec>): readon
   return (spec.targetRefs ?? []).map((ref) => ({
     ancestorRef: ref,
     controllerName: meshController,
-    conditions: [condition("Accepted", { reason: "Accepted", message })],
+    conditions: [condition("Accepted", { reason: "Accepted", message }, targetProblem(ref, key.namespace, lookups))],
   }));
 }

@@ -59,6 +59,29 @@ const problems: readonly { readonly name: string; readonly rule: HttpRule; reado
     want: { reason: "InvalidFilter", message: 'unsupported filter type "Teleport"' },
   },
   {
+    name: "a Service by its host name",
+    rule: { backendRefs: [{ name: "a.shop", port: 80 }] },
+    want: {
+      reason: "InvalidDestination",
+      message: "service name invalid; the name of the Service must be used, not the hostname.",
+    },
+  },
+  {
+    name: "a header's value with a tab",
+    rule: {
+      filters: [{ type: "RequestHeaderModifier", requestHeaderModifier: { set: [{ name: "a", value: "x\ty" }] } }],
+    },
+  },
+  {
+    name: "a header's value that Envoy refuses",
+    rule: {
+      filters: [
+        { type: "ResponseHeaderModifier", responseHeaderModifier: { add: [{ name: "a", value: "x\u0001y" }] } },
+      ],
+    },
+    want: { reason: "InvalidFilter", message: 'header "a" value contains invalid characters' },
+  },
+  {
     name: "a filter of a backend, without a type",
     rule: { backendRefs: [{ ...backend, filters: [{}] }] },
     want: { reason: "InvalidFilter", message: 'unsupported filter type ""' },

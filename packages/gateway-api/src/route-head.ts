@@ -98,7 +98,18 @@ function ruleProblem(rule: HttpRule): Problem | undefined {
 
 function filterProblem(filters: readonly RouteFilter[], known: ReadonlySet<string>): Problem | undefined {
   const other = filters.find(({ type = "" }) => !known.has(type));
-  return other && { reason: "InvalidFilter", message: `unsupported filter type "${other.type ?? ""}"` };
+  if (other !== undefined) return { reason: "InvalidFilter", message: `unsupported filter type "${other.type ?? ""}"` };
+  const header = filters.flatMap(writtenHeaders).find(({ value = "" }) => [...value].some(isForbiddenInHeaders));
+  return header && { reason: "InvalidFilter", message: `header "${header.name}" value contains invalid characters` };
+}
+
+/** Control characters but the tab: Envoy would refuse the whole route configuration. */
+function isForbiddenInHeaders(character: string): boolean {
+  return character !== "\t" && (character < " " || character === "\x7f");
+}
+
+function writtenHeaders({ requestHeaderModifier: request, responseHeaderModifier: response }: RouteFilter) {
+  return [request, response].flatMap((modifier) => [...(modifier?.set ?? []), ...(modifier?.add ?? [])]);
 }
 
 function durationProblem({ timeouts, retry, sessionPersistence }: HttpRule): Problem | undefined {

@@ -20,6 +20,7 @@ import {
   type ListenerPlan,
   type ListenerSetSpec,
   listenerSetStatus,
+  type PolicyLookups,
   type PoolGateway,
   poolServiceName,
   poolServiceOf,
@@ -81,7 +82,7 @@ function computeStatus(view: View, object: Config): StatusFields | undefined {
     case "BackendTLSPolicy":
       return { ancestors: policyStatus(view, object as Config<BackendTlsSpec>) };
     case "XBackendTrafficPolicy":
-      return { ancestors: backendTrafficStatus(object as Config<BackendTrafficSpec>) };
+      return { ancestors: backendTrafficStatus(object as Config<BackendTrafficSpec>, targetsIn(view)) };
     case "XBackend": {
       const gateways = gatewaysTo(
         view,
@@ -211,7 +212,7 @@ function policyStatus(view: View, policy: Config<BackendTlsSpec>) {
     policy,
     all.filter((one) => !isIgnoredPolicy(one)),
     {
-      targetOf: (kind, namespace, name) => targetOf(view, { kind, namespace, name }),
+      ...targetsIn(view),
       rootsProblem: (ref) => rootsFinding(view, ref),
       hasObject: (kind, namespace, name) => view.input(inputs.credential(kind, namespace, name)) !== undefined,
       gatewaysOf: (kind, namespace, name) => {
@@ -220,6 +221,10 @@ function policyStatus(view: View, policy: Config<BackendTlsSpec>) {
       },
     },
   );
+}
+
+function targetsIn(view: View): Pick<PolicyLookups, "targetOf"> {
+  return { targetOf: (kind, namespace, name) => targetOf(view, { kind, namespace, name }) };
 }
 
 function targetOf(view: View, { kind, namespace, name }: ConfigKey): BackendTarget | undefined {

@@ -92,7 +92,7 @@ const policies: readonly (readonly [name: string, policy: Config, others: readon
     "of a wrong target",
     anInput("XBackendTrafficPolicy/shop/p", { targetRefs: [{ group: "x", kind: "Bucket", name: "b" }] }),
     [],
-    "Bucket b: +Accepted",
+    "Bucket b: -Accepted TargetNotFound: targetRefs invalid: unsupported kind Bucket",
   ],
 ];
 

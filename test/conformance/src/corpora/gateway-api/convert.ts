@@ -189,7 +189,7 @@ function setPolicyStatus(world: CaseWorld, attached: readonly AttachedRoute[], s
     setStatus(policy, { ancestors: withForeignEntries((policy.status as Entries)?.ancestors, ours) });
   }
   for (const policy of world.all<BackendTrafficSpec>("XBackendTrafficPolicy"))
-    setStatus(policy, { ancestors: backendTrafficStatus(policy) });
+    setStatus(policy, { ancestors: backendTrafficStatus(policy, policySources(world)) });
   for (const backend of world.all<ExternalBackendSpec>("XBackend")) {
     const { namespace, name } = backend.key;
     const gateways = gatewaysTo("gateway.networking.x-k8s.io", "XBackend", namespace, name);

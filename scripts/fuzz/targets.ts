@@ -24,6 +24,7 @@ import { WebhookError } from "../../services/webhook/src/errors.ts";
 import { NodeReader, RequestDecoder } from "../../services/xds-server/src/serve/decode-request.ts";
 import { bearerTokens } from "./bearer-tokens.ts";
 import { keptInputs } from "./corpus.ts";
+import { applyChange, applyObject, changeSamples } from "./mesh-targets.ts";
 import type { FuzzTarget } from "./run-target.ts";
 
 const derWords = ["\x30\x82", "\x06\x03\x55\x1d\x11", "\x02\x01\x00", "\xa0\x80", "\x04\x00"];
@@ -63,8 +64,18 @@ const entryKey = "config/VirtualService/shop/reviews";
 export const fuzzTargets: readonly FuzzTarget[] = [
   target("admission-review", [...jsonWords, "request", "uid", "AdmissionReview"], isOf(WebhookError), parseReview),
   target("bus-envelope", [...jsonWords, "op", "put", "key", "value", "type"], isOf(BusError), readEnvelope),
+  {
+    ...target("bus-changes", [...jsonWords, ...objectWords], isOf(BusError), applyChange),
+    corpus: [...keptInputs("bus-changes"), ...changeSamples],
+    isSlow: true,
+  },
   { ...target("cel", [...jsonWords, ...objectWords], never, evaluateRules), corpus: keptInputs("objects") },
   target("certificate", derWords, isOf(PkiError), parseCertificate),
+  {
+    ...target("cluster-objects", [...jsonWords, ...objectWords], never, applyObject),
+    corpus: keptInputs("objects"),
+    isSlow: true,
+  },
   target("csr", derWords, isOf(PkiError), parseCsr),
   target(
     "discovery-request",

@@ -82,6 +82,12 @@ describe("the value of a change", () => {
       serviceOf({ clusterVips: { a: ["web"] } }),
       ".value.clusterVips.a[0] is no address",
     ],
+    ["with a range as its address", serviceOf({ defaultAddress: "10.0.0.0/8" }), undefined],
+    [
+      "with a text as its address",
+      serviceOf({ defaultAddress: "10.0.0.1 " }),
+      ".value.defaultAddress is no address and no range",
+    ],
     ["of endpoints", endpointOf({}), undefined],
     ["of an endpoint that a gateway leads to", endpointOf({ addresses: [""] }), undefined],
     ["of an endpoint without an address", endpointOf({ addresses: [] }), ".value[0].addresses is empty"],

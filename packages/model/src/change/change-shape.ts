@@ -12,7 +12,7 @@ import {
   type Shape,
   text,
 } from "../json/shape.ts";
-import { isIpAddress } from "../names/address.ts";
+import { isIpAddress, parseCidr } from "../names/address.ts";
 
 const texts = listOf(text);
 const labels = recordOf(text);
@@ -31,6 +31,8 @@ const weight: Shape = (value) =>
   typeof value === "number" && value >= 0 && value < 2 ** 32 ? undefined : " is no weight";
 const address: Shape = (value) => (typeof value === "string" && isIpAddress(value) ? undefined : " is no address");
 const addresses = listOf(address);
+const addressOrRange: Shape = (value) =>
+  typeof value === "string" && parseCidr(value) !== undefined ? undefined : " is no address and no range";
 /** Of an endpoint: also a name, the path of a socket, or an empty text for one that a gateway leads to. */
 const endpointAddresses: Shape = (value) =>
   texts(value) ?? ((value as readonly string[]).length === 0 ? " is empty" : undefined);
@@ -71,7 +73,7 @@ const service = objectOf(
     ports: listOf(objectOf({ name: text, number: port, protocol: text })),
     resolution: text,
     meshExternal: flag,
-    defaultAddress: text,
+    defaultAddress: addressOrRange,
     clusterVips: recordOf(addresses),
     creationTimeMs: number,
     labels,
@@ -80,9 +82,9 @@ const service = objectOf(
     definedBy,
   },
   {
-    addresses: texts,
-    autoAllocatedIpv4: text,
-    autoAllocatedIpv6: text,
+    addresses: listOf(addressOrRange),
+    autoAllocatedIpv4: address,
+    autoAllocatedIpv6: address,
     labelSelectors: labels,
     kubernetes: objectOf(
       {

@@ -207,6 +207,6 @@ function isServiceImport(input: ObjectChange): boolean {
 /** A ServiceEntry that selects nothing has nothing to look for elsewhere. */
 function forOthers(input: ConfigChange): ConfigChange {
   if (input.op === "delete" || input.key.kind !== "ServiceEntry") return input;
-  const { workloadSelector } = input.value.spec as ServiceEntrySpec;
+  const { workloadSelector } = (input.value.spec ?? {}) as ServiceEntrySpec;
   return workloadSelector === undefined ? { type: "config", op: "delete", key: input.key } : input;
 }

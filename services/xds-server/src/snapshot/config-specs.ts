@@ -1,6 +1,6 @@
 /** Decodes the specs of configuration objects: protobuf JSON as sources have it → messages, once. */
 import { isRoute, readRoute } from "@flotilla/gateway-api";
-import { type Config, type JsonObject, withoutNulls } from "@flotilla/model";
+import { type Config, isObject, type JsonObject, withoutNulls } from "@flotilla/model";
 import { fromJson, type GenMessage, type JsonValue, type Message, withSeconds } from "@flotilla/proto";
 import { TrafficExtensionSchema } from "@flotilla/proto/extensions/v1alpha1/traffic_extension_pb";
 import { WasmPluginSchema } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
@@ -43,7 +43,7 @@ const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMes
 export function decodeSpec(config: Config): Config {
   if (isRoute(config.key)) return readRoute(config);
   const schema = schemas.get(config.key.kind);
-  if (schema === undefined) return { ...config, spec: withoutNulls(config.spec) };
+  if (schema === undefined) return { ...config, spec: isObject(config.spec) ? withoutNulls(config.spec) : {} };
   const json = withSeconds(schema, (config.spec ?? {}) as JsonObject as JsonValue);
   const spec = fromJson(schema, json, { ignoreUnknownFields: true });
   return { ...config, spec: config.key.kind === "Telemetry" ? withClearedTags(spec as Telemetry, json) : spec };

@@ -11,10 +11,9 @@ export const networkLabel = "topology.istio.io/network";
 export const subzoneLabel = "topology.istio.io/subzone";
 /** The label with a locality, `region/zone/subzone`, or with dots in place of slashes. */
 export const localityLabel = "istio-locality";
-/** The label by which a workload states whether it accepts mutual TLS. */
 /** States the name of a workload in telemetry. */
 export const workloadNameLabel = "service.istio.io/workload-name";
-
+/** The label by which a workload states whether it accepts mutual TLS. */
 export const tlsModeLabel = "security.istio.io/tlsMode";
 
 const tunnelLabel = "networking.istio.io/tunnel";

@@ -46,15 +46,7 @@ function serviceFindings({ spec = {}, metadata }: KubeService): readonly Finding
     ...(spec.ports ?? []).flatMap((port, index) =>
       wrongPortFields(port).map(({ field, value }) => portFinding(`spec.ports[${index}]${field}`, value)),
     ),
-    ...addressFindings(
-      "spec.clusterIPs",
-      (spec.clusterIPs ?? []).filter((address) => address !== "None"),
-    ),
-    ...(spec.clusterIP === undefined || ["", "None", spec.clusterIPs?.[0]].includes(spec.clusterIP)
-      ? []
-      : isIpAddress(spec.clusterIP)
-        ? []
-        : [{ field: "spec.clusterIP", reason: `"${spec.clusterIP}" is no address` }]),
+    ...clusterAddressFindings(spec),
     ...addressFindings("spec.externalIPs", spec.externalIPs ?? []),
     ...(spec.type === "ExternalName" && !spec.externalName
       ? [{ field: "spec.externalName", reason: "is empty, and the type is ExternalName" }]
@@ -62,6 +54,17 @@ function serviceFindings({ spec = {}, metadata }: KubeService): readonly Finding
     ...(selector !== undefined && selector !== "" && !isJsonObject(selector)
       ? [{ field: "metadata.annotations[traffic.istio.io/nodeSelector]", reason: "is no JSON object of labels" }]
       : []),
+  ];
+}
+
+function clusterAddressFindings({ clusterIP = "", clusterIPs = [] }: NonNullable<KubeService["spec"]>) {
+  const isOther = !["", "None", clusterIPs[0]].includes(clusterIP) && !isIpAddress(clusterIP);
+  return [
+    ...addressFindings(
+      "spec.clusterIPs",
+      clusterIPs.filter((address) => address !== "None"),
+    ),
+    ...(isOther ? [{ field: "spec.clusterIP", reason: `"${clusterIP}" is no address` }] : []),
   ];
 }
 

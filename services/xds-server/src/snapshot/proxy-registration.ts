@@ -26,8 +26,11 @@ const endpointsOfProxy = query<readonly Registered[]>("endpoints-of-proxy", (vie
     view
       .address(address)
       .filter((use) => use.namespace === namespace)
-      .flatMap((use) => (view.endpoints(use).get(use.shard) ?? []).map((endpoint) => ({ shard: use.shard, endpoint })))
-      .filter(({ endpoint }) => endpoint.addresses.includes(address)),
+      .flatMap((use) =>
+        (view.endpoints(use).get(use.shard) ?? [])
+          .filter(({ addresses }) => addresses.includes(address))
+          .map((endpoint) => ({ shard: use.shard, endpoint })),
+      ),
   );
 });
 

@@ -62,6 +62,10 @@ const cluster: readonly Stored[] = [
     },
   }),
   stored("Service", "shop/bound", labelled(use("ready"))),
+  stored("ServiceEntry", "shop/old", {
+    metadata: { creationTimestamp: "2020-01-01T00:00:00Z" },
+    spec: { hosts: ["old.example"] },
+  }),
 ];
 
 const cases: readonly (readonly [name: string, object: Stored, conditions: string])[] = [
@@ -142,6 +146,24 @@ const cases: readonly (readonly [name: string, object: Stored, conditions: strin
     "a WorkloadEntry behind a waypoint for workloads",
     stored("WorkloadEntry", "ingress/a", labelled(use("ready"))),
     'istio.io/WaypointBound False UnsupportedTrafficType: attempting to bind to traffic type "workload" which the waypoint "ingress/ready" does not support',
+  ],
+  [
+    "a WorkloadEntry that names its waypoint in its spec",
+    stored("WorkloadEntry", "shop/a", { spec: { labels: use("ready") } }),
+    'istio.io/WaypointBound False UnsupportedTrafficType: attempting to bind to traffic type "workload" which the waypoint "shop/ready" does not support',
+  ],
+  [
+    "a WorkloadEntry of a waypoint itself",
+    stored("WorkloadEntry", "shop/a", labelled({ ...use("ready"), "gateway.networking.k8s.io/gateway-name": "ready" })),
+    "",
+  ],
+  [
+    "a ServiceEntry whose hosts are those of an older one",
+    stored("ServiceEntry", "shop/b", {
+      metadata: { labels: use("ready"), creationTimestamp: "2026-01-01T00:00:00Z" },
+      spec: { hosts: ["old.example"] },
+    }),
+    "",
   ],
   [
     "a policy for ztunnels",
@@ -227,6 +249,7 @@ const cases: readonly (readonly [name: string, object: Stored, conditions: strin
 ];
 
 const visible = { serviceEntryVisibility: {} };
+const hidden = { serviceEntryVisibility: { defaultVisibility: "NONE" } };
 const limited = { serviceEntryVisibility: { defaultVisibility: "NAMESPACE" } };
 
 interface Running extends AsyncDisposable {
@@ -295,6 +318,7 @@ describe("conditions of the ambient mesh", { concurrency: 8 }, () => {
       { mesh: limited },
       "istio.io/VisibilityApplied True Namespace: ServiceEntry is visible only within its own namespace (NAMESPACE), per mesh serviceEntryVisibility.",
     ],
+    ["none of an entry that no caller sees", entry, { mesh: hidden }, ""],
     [
       "none of a tried policy where ztunnels are not sent it",
       tried,

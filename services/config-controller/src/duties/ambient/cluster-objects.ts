@@ -12,7 +12,7 @@ export interface Condition {
 }
 
 export interface ClusterObject extends KubeObject {
-  readonly metadata: KubeObject["metadata"] & { readonly generation?: number };
+  readonly metadata: KubeObject["metadata"] & { readonly generation?: number; readonly creationTimestamp?: string };
   readonly spec?: object;
   readonly status?: { readonly conditions?: readonly Condition[] };
 }

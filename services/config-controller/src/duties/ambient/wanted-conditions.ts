@@ -5,6 +5,7 @@ import {
   bindService,
   bindWorkload,
   entryVisibility,
+  gatewayNameLabel,
   ingressUsesWaypoint,
   policyTargets,
   serviceConditions,
@@ -16,7 +17,7 @@ import {
   ztunnelCondition,
 } from "@flotilla/ambient";
 import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
-import type { Config } from "@flotilla/model";
+import { type Config, type Labels, ownValue } from "@flotilla/model";
 import { fromJson, type JsonValue, ProtoError } from "@flotilla/proto";
 import { type ServiceEntryVisibility, ServiceEntryVisibilitySchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
@@ -51,6 +52,7 @@ export class WantedConditions {
   readonly #objects: ClusterObjects;
   readonly #mesh: ConditionSettings;
   readonly #waypoints = new Map<string, Waypoint | undefined>();
+  #entries: ReadonlyMap<string, string> | undefined;
 
   constructor(objects: ClusterObjects, mesh: ConditionSettings) {
     this.#objects = objects;
@@ -64,10 +66,8 @@ export class WantedConditions {
         return serviceConditions({ binding: this.#binding(collection, object), ...this.#ingress(object) });
       case "entries":
         return this.#ofEntry(object);
-      case "workloadEntries": {
-        const namespace = namespaceOf(object);
-        return workloadConditions(bindWorkload(labelled(object), namespace, this.#lookups(namespace)));
-      }
+      case "workloadEntries":
+        return this.#ofWorkloadEntry(object);
       case "policies":
         return this.#ofPolicy(object);
       default:
@@ -75,13 +75,31 @@ export class WantedConditions {
     }
   }
 
+  /** A machine that is itself part of a waypoint is behind none. */
+  #ofWorkloadEntry(object: ClusterObject): readonly AmbientCondition[] {
+    const namespace = namespaceOf(object);
+    const { labels: stated } = (object.spec ?? {}) as { readonly labels?: Labels };
+    const labels = { ...stated, ...object.metadata.labels };
+    const gateway = ownValue(labels, gatewayNameLabel);
+    if (gateway !== undefined && this.#waypoint(`${namespace}/${gateway}`) !== undefined) return [];
+    return workloadConditions(bindWorkload({ labels }, namespace, this.#lookups(namespace)));
+  }
+
+  /** None of an entry that no caller sees, and of one whose hosts are those of older ones. */
   #ofEntry(object: ClusterObject): readonly AmbientCondition[] {
-    const { hosts = [] } = (object.spec ?? {}) as { readonly hosts?: readonly string[] };
+    const hosts = hostsOf(object);
     const visibility = this.#mesh.visibility === undefined ? undefined : this.#visibilityIn(namespaceOf(object));
+    if (visibility === "hidden" || (hosts.length > 0 && !hosts.some((host) => this.#isServed(object, host)))) return [];
     const binding = this.#binding("entries", object);
     const { "istio.io/connect-strategy": strategy = "" } = object.metadata.annotations ?? {};
     const racesConnections = strategy.toUpperCase() === "RACE_FIRST_TCP_CONNECT";
     return serviceConditions({ binding, ...this.#ingress(object), entry: { hosts, visibility, racesConnections } });
+  }
+
+  #isServed(object: ClusterObject, host: string): boolean {
+    this.#entries ??= oldestEntries(this.#objects.all("entries"));
+    const served = this.#entries.get(`${namespaceOf(object)}/${host}`);
+    return served === undefined || served === object.metadata.name;
   }
 
   #ofPolicy(object: ClusterObject): readonly AmbientCondition[] | undefined {
@@ -147,6 +165,24 @@ export class WantedConditions {
   #classSpec(name: string): { readonly controllerName?: string } | undefined {
     return this.#objects.get("classes", name)?.spec;
   }
+}
+
+function hostsOf({ spec = {} }: ClusterObject): readonly string[] {
+  return (spec as { readonly hosts?: readonly string[] }).hosts ?? [];
+}
+
+/** The name of the oldest ServiceEntry by `namespace/host`: of one host in a namespace ztunnels are sent one service. */
+function oldestEntries(entries: Iterable<ClusterObject>): ReadonlyMap<string, string> {
+  const found = new Map<string, { readonly name: string; readonly since: string }>();
+  for (const entry of entries) {
+    const { name = "", creationTimestamp: since = "" } = entry.metadata;
+    for (const host of hostsOf(entry)) {
+      const key = `${namespaceOf(entry)}/${host}`;
+      const other = found.get(key);
+      if (other === undefined || since < other.since) found.set(key, { name, since });
+    }
+  }
+  return new Map([...found].map(([key, { name }]) => [key, name]));
 }
 
 function labelled(object: ClusterObject | undefined) {

@@ -27,7 +27,7 @@ export {
   strictPolicy,
   strictPolicyName,
 } from "./peer-authentication.ts";
-export { entryTraits, gatewayFacts, networkRange, serviceFacts } from "./service.ts";
+export { entryTraits, gatewayFacts, networkRange, partFacts, serviceFacts } from "./service.ts";
 export {
   type FarWorkloads,
   farWorkloads,

@@ -60,7 +60,7 @@ export interface ServiceContext {
 }
 
 export function serviceFacts(service: Service, context: ServiceContext): ServiceFacts {
-  const { kubernetes, labelSelectors } = service;
+  const { kubernetes } = service;
   const { binding, entry } = context;
   const loadBalancing = loadBalancingOf(service);
   return {
@@ -69,8 +69,7 @@ export function serviceFacts(service: Service, context: ServiceContext): Service
     namespace: service.namespace,
     hostname: service.hostname,
     addresses: rangesOf(service, context),
-    ports: service.ports.map((port) => portFacts(service, port, entry)),
-    ...(labelSelectors === undefined || Object.keys(labelSelectors).length === 0 ? {} : { selector: labelSelectors }),
+    ...partFacts(service, entry),
     subjectAltNames: isDeclared(service) ? service.serviceAccounts : [],
     ...(loadBalancing === undefined ? {} : { loadBalancing }),
     ipFamilies: kubernetes?.ipFamilies ?? [],
@@ -78,6 +77,15 @@ export function serviceFacts(service: Service, context: ServiceContext): Service
     isCanonical: context.isCanonical,
     ingressUsesWaypoint: context.ingressUsesWaypoint,
     ...waypointFacts(binding),
+  };
+}
+
+/** Facts by which a service selects and calls the workloads of its own cluster. */
+export function partFacts(service: Service, entry?: EntryTraits): Pick<ServiceFacts, "ports" | "selector"> {
+  const { labelSelectors, ports } = service;
+  return {
+    ports: ports.map((port) => portFacts(service, port, entry)),
+    ...(labelSelectors === undefined || Object.keys(labelSelectors).length === 0 ? {} : { selector: labelSelectors }),
   };
 }
 

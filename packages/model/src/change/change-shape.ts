@@ -102,7 +102,7 @@ const service = objectOf(
     trafficDistribution: text,
     racesConnections: flag,
     resourceVersion: text,
-    remote: objectOf({ network: text }, { namespaceLabels: labels }),
+    remote: objectOf({ network: text }, { namespaceLabels: labels, namespaceAnnotations: labels }),
     hboneGateway: objectOf({ network: text, addresses: texts, serviceAccount: text }),
     waypoint: objectOf({
       network: text,

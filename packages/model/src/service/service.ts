@@ -74,6 +74,8 @@ export interface RemoteServiceTraits {
   readonly network: string;
   /** Absent if the cluster has no such namespace. */
   readonly namespaceLabels?: Labels;
+  /** Of the namespace's annotations the share of a second waypoint. */
+  readonly namespaceAnnotations?: Labels;
 }
 
 /** An east-west gateway that takes HBONE. */

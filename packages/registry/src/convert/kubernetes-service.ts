@@ -123,8 +123,9 @@ function serviceAccounts(
   ];
 }
 
-/** The share of a second waypoint's load stands in an annotation, its name in a label. */
-const readAnnotations = ["istio.io/use-waypoint-canary-weight"];
+/** The share of a second waypoint's load, whose name stands in a label; of a Service or its namespace. */
+export const waypointShareAnnotation = "istio.io/use-waypoint-canary-weight";
+const readAnnotations = [waypointShareAnnotation];
 
 function kubernetesTraits(service: KubeService, headless: boolean): NonNullable<Service["kubernetes"]> {
   const { metadata, spec = {} } = service;

@@ -18,6 +18,7 @@ import {
 import type { ConsulServiceKey } from "../consul.ts";
 import { networkLabel } from "../convert/endpoint-traits.ts";
 import { slicesOfEndpoints } from "../convert/endpoints-object.ts";
+import { waypointShareAnnotation } from "../convert/kubernetes-service.ts";
 import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
 import type { FileKey } from "../file/file-service.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
@@ -192,13 +193,13 @@ export class Dirty {
   }
 
   namespace(key: ConfigKey, pair: readonly (KubeObject | undefined)[], objects: Objects, system: string): void {
-    const [before, after] = pair.map(
-      (object) => object?.metadata.annotations?.["networking.istio.io/traffic-distribution"],
-    );
+    const annotation = (name: string) => pair.map((object) => ownValue(object?.metadata.annotations, name));
+    const [before, after] = annotation("networking.istio.io/traffic-distribution");
+    const [share, nextShare] = annotation(waypointShareAnnotation);
     const [labels, nextLabels] = pair.map((object) => object?.metadata.labels);
     const isRelabelled = !equalJson(labels, nextLabels);
-    // Callers of other clusters depend on the labels.
-    if (before !== after || isRelabelled)
+    // Callers of other clusters depend on the labels, and on the share of a second waypoint there.
+    if (before !== after || share !== nextShare || isRelabelled)
       for (const service of objects.servicesIn.get(key.name)) this.services.add(service);
     if (isRelabelled) for (const pod of objects.podsIn.get(key.name)) this.pods.add(pod);
     if (before !== after) for (const entry of objects.entriesIn.get(key.name)) this.entries.add(entry);

@@ -5,6 +5,7 @@ import {
   type ObjectName,
   objectKey,
   objectName,
+  ownValue,
   type Service,
   serviceHostname,
   withoutNulls,
@@ -12,6 +13,7 @@ import {
 import { configOf } from "../config.ts";
 import { consulKeyText } from "../consul.ts";
 import { type EndpointContext, networkLookup } from "../convert/endpoint-traits.ts";
+import { waypointShareAnnotation } from "../convert/kubernetes-service.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
 import type { KubeService } from "../kube.ts";
@@ -241,8 +243,10 @@ export class Registry {
     if (service === undefined || this.#role === "own" || !this.#settings.ambient) return service;
     const home = this.#objects.namespaces.get(service.namespace);
     const namespaceLabels = home === undefined ? {} : { namespaceLabels: home.metadata.labels ?? {} };
+    const share = ownValue(home?.metadata.annotations, waypointShareAnnotation);
+    const annotations = share === undefined ? {} : { namespaceAnnotations: { [waypointShareAnnotation]: share } };
     const network = this.#objects.networkOf(this.#settings.systemNamespace);
-    return { ...service, remote: { network, ...namespaceLabels } };
+    return { ...service, remote: { network, ...namespaceLabels, ...annotations } };
   }
 
   #host(name: ObjectName): Host {

@@ -3,38 +3,51 @@
  * Only of routers: calls of sidecars have gone through policies of their own, and ztunnels find the waypoint themselves.
  */
 import { ingressUsesWaypoint, type Waypoint } from "@flotilla/ambient";
-import type { Endpoint } from "@flotilla/model";
-import { namespaceTraits, sameJson } from "../../snapshot/ambient/namespaces.ts";
+import type { Endpoint, Service } from "@flotilla/model";
+import { sameJson } from "../../snapshot/ambient/namespaces.ts";
 import { serviceOfWaypoint } from "../../snapshot/ambient/service-addresses.ts";
+import { homeLabels } from "../../snapshot/ambient/services.ts";
 import { serviceBinding } from "../../snapshot/ambient/waypoints.ts";
 import { type EndpointShards, type ServiceText, serviceText } from "../../snapshot/row-index.ts";
-import { endpointScope, endpointsIn } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { type EndpointScope, endpointScope, endpointsIn } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { sendsHbone } from "../../snapshot/scope/hbone.ts";
 import { serviceIn } from "../../snapshot/scope/services.ts";
 import { vipsOf } from "../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { addressText } from "../envoy/endpoints/reached-endpoint.ts";
+import { addressText, type WaypointDestinations } from "../envoy/endpoints/reached-endpoint.ts";
 import { type ClusterTarget, isByDns } from "./cluster-target.ts";
 
 export interface IngressWaypoint {
   /** The service behind it. */
   readonly service: ServiceText;
-  /** The destination of the tunnels. */
-  readonly destination: string;
+  /** See `WaypointDestinations`. */
+  readonly destinations: string;
 }
 
 export function ingressWaypoint(view: View, { service, port }: ClusterTarget): IngressWaypoint | undefined {
   if (view.proxy.type !== "router" || !view.feature("ingressWaypoints") || !sendsHbone(view)) return undefined;
-  const { labels: home } = view.read(namespaceTraits, service.namespace);
-  if (ingressUsesWaypoint(service.labels, home) !== true) return undefined;
+  if (ingressUsesWaypoint(service.labels, homeLabels(view, service)) !== true) return undefined;
   // As in istiod: a cluster of names takes no endpoints of another service.
   if (isByDns(service)) return undefined;
   const text = serviceText.write(service);
   const { waypoint } = view.read(serviceBinding, text);
   const [vip] = vipsOf(view, service);
   if (waypoint === undefined || vip === undefined || serviceOfWaypoint(view, waypoint) === undefined) return undefined;
-  return { service: text, destination: addressText(vip, port.number) };
+  return { service: text, destinations: destinationsOf(service, vip, port.number) };
 }
+
+function destinationsOf({ clusterVips }: Service, vip: string, port: number): string {
+  const ofClusters = Object.entries(clusterVips).flatMap(([cluster, [first]]) => {
+    return first === undefined || first === unspecifiedAddress ? [] : [[cluster, addressText(first, port)] as const];
+  });
+  const destinations: WaypointDestinations = {
+    any: addressText(vip, port),
+    ofClusters: Object.fromEntries(ofClusters),
+  };
+  return JSON.stringify(destinations);
+}
+
+const unspecifiedAddress = "0.0.0.0";
 
 /** Endpoints of the waypoint, and of a second one as far as it has a share of the load; none, rather than the service's own, where they have none. */
 export function waypointEndpoints(view: View, { service }: IngressWaypoint): EndpointShards {
@@ -46,9 +59,13 @@ const endpointsOfWaypoints = query<EndpointShards, ServiceText>(
   (view, text) => {
     const { waypoint, canary } = view.read(serviceBinding, text);
     if (waypoint === undefined) return new Map();
-    const first = portEndpoints(view, waypoint);
+    const { namespace, hostname } = serviceText.read(text);
+    const service = serviceIn(view, namespace, hostname);
+    // As in istiod, the service decides whether waypoints of other clusters are called.
+    const scope = service !== undefined && endpointScope(view, service) === "cluster" ? "cluster" : "discoverable";
+    const first = portEndpoints(view, waypoint, scope);
     if (canary === undefined) return first;
-    const second = portEndpoints(view, canary.waypoint);
+    const second = portEndpoints(view, canary.waypoint, scope);
     return new Map([
       ["primary", weighted(first, 100 - canary.weight)],
       ["canary", weighted(second, canary.weight)],
@@ -58,12 +75,12 @@ const endpointsOfWaypoints = query<EndpointShards, ServiceText>(
 );
 
 /** Of the port that takes tunnels. */
-function portEndpoints(view: View, waypoint: Waypoint): EndpointShards {
+function portEndpoints(view: View, waypoint: Waypoint, scope: EndpointScope): EndpointShards {
   const name = serviceOfWaypoint(view, waypoint);
   const service = name && serviceIn(view, name.namespace, name.hostname);
   const port = service?.ports.find(({ number }) => number === waypoint.port);
   if (service === undefined || port === undefined) return new Map();
-  const shards = endpointsIn(view, service, endpointScope(view, service));
+  const shards = endpointsIn(view, service, scope);
   return new Map(
     [...shards].map(([shard, all]) => [shard, all.filter(({ servicePortName }) => servicePortName === port.name)]),
   );

@@ -87,7 +87,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     needsMeshTls: target.passesTls,
     isDualStack: view.feature("dualStack"),
     tunnels: tunnelUse(view, target),
-    behindWaypoint: waypoint?.destination ?? "",
+    behindWaypoint: waypoint?.destinations ?? "",
     farCalls,
     ownWorkload: target.isOwnWorkload ? ownWorkload(view) : "",
     network: isFlat ? "" : view.proxy.network,

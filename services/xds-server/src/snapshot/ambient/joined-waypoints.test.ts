@@ -17,7 +17,8 @@ const ztunnel = parseNode({
   metadata: { NAMESPACE: "istio-system", CLUSTER_ID: "Kubernetes" },
 });
 
-const aNamespace = (name: string, labels: Labels = {}) => anObject("Namespace", `/${name}`, { metadata: { labels } });
+const aNamespace = (name: string, labels: Labels = {}, annotations: Labels = {}) =>
+  anObject("Namespace", `/${name}`, { metadata: { labels, annotations } });
 const aService = (path: string, labels: Labels = {}) =>
   anObject("Service", path, {
     metadata: { labels: { global: "true", ...labels } },
@@ -76,3 +77,17 @@ test("a service there that is not global is bound to none", () =>
     bindings(own, [aNamespace("lone", uses("lone")), aService("lone/web", { global: "no" }), aGateway("lone/lone")]),
     ["here", undefined, undefined],
   ));
+
+test("the namespace there names a second waypoint and its share", () => {
+  const labels = { ...uses("lone"), "istio.io/use-waypoint-canary": "second" };
+  const home = aNamespace("lone", labels, { "istio.io/use-waypoint-canary-weight": "30", other: "x" });
+  const core = new Core({ features: parseFeatures(env) });
+  const there = [home, aService("lone/web"), aGateway("lone/lone"), aGateway("lone/second")];
+  core.apply(createMesh(env).apply({ put: [], mesh, networks: { networks: {} }, clusters: { east: there } }));
+  const name = serviceText.write({ namespace: "lone", hostname: "web.lone.svc.cluster.local" });
+  const binding = core.read(
+    query("joined-share", (view) => view.read(serviceBinding, name)),
+    core.subjectOf(ztunnel),
+  );
+  assert.deepEqual([binding.canary?.waypoint.name, binding.canary?.weight], ["second", 30]);
+});

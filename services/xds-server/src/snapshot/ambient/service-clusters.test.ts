@@ -56,6 +56,7 @@ function sent(own: Part | undefined, other: Part, env: Readonly<Record<string, s
   });
 }
 
+const multi = { PILOT_ENABLE_AMBIENT: "true", AMBIENT_ENABLE_MULTI_NETWORK: "true" };
 const service = "shop/a.shop.svc.cluster.local";
 const [own, other] = ["Kubernetes//Pod/shop/p1", "east//Pod/shop/p2"];
 const ambient = { PILOT_ENABLE_AMBIENT: "true" };
@@ -104,3 +105,33 @@ for (const { name, own: ownPart, other: otherPart, env = networks, expected } of
   test(`a service ${name}`, () => {
     assert.deepEqual(sent(ownPart, otherPart, env).sort(), [...expected].sort());
   });
+
+test("workloads of another cluster are those that its part selects, by its ports", () => {
+  const [namespace, home] = objectsOf(1, { labels: yes });
+  const part = (spec: JsonObject) => anObject("Service", "shop/a", { metadata: { labels: yes }, spec });
+  const pod = (name: string, labels: Readonly<Record<string, string>>) =>
+    anObject("Pod", `shop/${name}`, {
+      metadata: { labels },
+      spec: {},
+      status: { phase: "Running", podIP: "10.0.0.2" },
+    });
+  const core = new Core({ features: parseFeatures(multi) });
+  const there = {
+    clusterIP: "10.92.0.1",
+    ports: [{ name: "http", port: 80, targetPort: 9090 }],
+    selector: { app: "b" },
+  };
+  const east = [namespace, home, part(there), pod("p2", { app: "b" }), pod("p3", { app: "a" })];
+  const put = objectsOf(1, { labels: yes });
+  core.apply(createMesh(multi).apply({ put, mesh, networks: {}, clusters: { east: east as readonly KubeObject[] } }));
+  const all = core.resources(core.subjectOf(ztunnel), typeUrl.address)?.byName;
+  const portsOf = (uid: string) => {
+    const found = all?.get(uid);
+    const { workload } = (found === undefined ? {} : bytesToJson(typeUrl.address, found.bytes)) as JsonObject as {
+      readonly workload?: { readonly services?: JsonObject };
+    };
+    return workload?.services;
+  };
+  assert.deepEqual(portsOf(other), { [service]: { ports: [{ servicePort: 80, targetPort: 9090 }] } });
+  assert.equal(portsOf("east//Pod/shop/p3"), undefined);
+});

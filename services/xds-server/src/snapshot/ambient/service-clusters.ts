@@ -82,8 +82,17 @@ export function isGlobal(view: View, name: ServiceName): boolean {
 
 /** True where a workload of the cluster may belong to the service: another cluster's part has to be global. */
 export function isServedIn(view: View, name: ServiceName, clusterId: string): boolean {
-  const parts = [...view.serviceShards(name)].filter(([, { registry }]) => registry === "Kubernetes");
+  const parts = kubernetesParts(view, name);
   if (parts.length === 0) return true;
   const part = parts.find(([key]) => clusterOfShard(key) === clusterId)?.[1];
   return part !== undefined && (part.remote === undefined || isGlobalPart(view, part));
+}
+
+/** The part that selects the workloads of another cluster and names their ports. */
+export function remotePart(view: View, name: ServiceName, clusterId: string): Service | undefined {
+  return kubernetesParts(view, name).find(([key]) => clusterOfShard(key) === clusterId)?.[1];
+}
+
+function kubernetesParts(view: View, name: ServiceName) {
+  return [...view.serviceShards(name)].filter(([, { registry }]) => registry === "Kubernetes");
 }

@@ -35,7 +35,7 @@ export const ambientService = query<ServiceFacts | undefined, ServiceText>(
 );
 
 /** Of the service's namespace in the cluster that it is of. */
-function homeLabels(view: View, service: Service): Labels {
+export function homeLabels(view: View, service: Service): Labels {
   const foreign = foreignPart(view, service);
   if (foreign !== undefined) return foreign.part.remote?.namespaceLabels ?? {};
   return view.read(namespaceTraits, service.namespace).labels;

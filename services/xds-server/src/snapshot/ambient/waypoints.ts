@@ -78,14 +78,14 @@ function lookups(view: View, namespace: string): BindingLookups {
 }
 
 /** In another cluster its own Gateways and namespaces count, as with istiod; the classes are those of the own one. */
-function foreignLookups(view: View, cluster: string, labels: Labels): BindingLookups {
+function foreignLookups(view: View, cluster: string, labels: Labels, annotations: Labels = {}): BindingLookups {
   return {
     waypoint: ({ namespace, name }) => {
       const shards = view.serviceShards({ namespace, hostname: remoteGatewayHost({ namespace, name }, "waypoint") });
       const [, service] = [...shards].find(([key]) => clusterOfShard(key) === cluster) ?? [];
       return service?.waypoint && foreignWaypoint(view, { namespace, name }, service.waypoint);
     },
-    home: { labels, annotations: {} },
+    home: { labels, annotations },
   };
 }
 
@@ -124,7 +124,8 @@ function foreignBinding(view: View, service: Service): Binding {
   if (foreign === undefined) return {};
   const { cluster, part } = foreign;
   const object = { labels: part.labels, annotations: annotationsOf(view, part) };
-  return bindService(object, part.namespace, foreignLookups(view, cluster, part.remote?.namespaceLabels ?? {}));
+  const { namespaceLabels = {}, namespaceAnnotations = {} } = part.remote ?? {};
+  return bindService(object, part.namespace, foreignLookups(view, cluster, namespaceLabels, namespaceAnnotations));
 }
 
 function annotationsOf(view: View, { registry, namespace, name, kubernetes }: Service): Labels {

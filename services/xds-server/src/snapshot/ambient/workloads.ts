@@ -3,6 +3,7 @@ import {
   type FarWorkloads,
   farWorkloads,
   gatewayFacts,
+  partFacts,
   type ServiceFacts,
   type WorkloadFacts,
   workloadFacts,
@@ -14,7 +15,7 @@ import { query, type View } from "../view.ts";
 import { meshNetwork, sameJson, trustDomainForZtunnel } from "./namespaces.ts";
 import { gatewayOfNetwork } from "./network-gateways.ts";
 import { policiesOfWorkload, policyText } from "./policies.ts";
-import { isServedIn } from "./service-clusters.ts";
+import { isServedIn, remotePart } from "./service-clusters.ts";
 import { ambientService } from "./services.ts";
 import { allowingWaypoints } from "./waypoint-policies.ts";
 import { ownWaypoint, workloadBinding } from "./waypoints.ts";
@@ -120,11 +121,18 @@ function selecting(view: View, { kind, namespace, labels, clusterId, isRemote }:
   const takesEntries = kind !== "Pod" || view.feature("serviceEntriesSelectPods");
   const names = Object.entries(labels).flatMap(([label, value]) => view.selectorRow(namespace, label, value));
   return names.flatMap((name) => {
-    const service = view.read(ambientService, serviceText.write(name));
+    const found = view.read(ambientService, serviceText.write(name));
+    const service = isRemote === true ? found && inCluster(view, found, clusterId) : found;
     if (service?.selector === undefined || !matchesLabels(service.selector, labels)) return [];
     if (!(service.kind === "ServiceEntry" ? takesEntries : takesServices)) return [];
     // As in istiod, a ServiceEntry has no pods of other clusters.
     const isServed = service.kind === "ServiceEntry" ? isRemote !== true : isServedIn(view, name, clusterId);
     return isServed ? [service] : [];
   });
+}
+
+/** With the selector and the ports that the service has in another cluster. */
+function inCluster(view: View, facts: ServiceFacts, clusterId: string): ServiceFacts {
+  const part = facts.kind === "Service" ? remotePart(view, facts, clusterId) : undefined;
+  return part === undefined ? facts : { ...facts, ...partFacts(part) };
 }

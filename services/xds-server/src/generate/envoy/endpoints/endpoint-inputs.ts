@@ -29,7 +29,7 @@ export interface EndpointInputs {
   readonly peers: NamespaceMutualTls | undefined;
   readonly isDualStack: boolean;
   readonly tunnels: TunnelUse;
-  /** See `TunnelChoice`. */
+  /** JSON of `WaypointDestinations`, for a service whose endpoints here are its waypoint's; "" elsewhere. */
   readonly behindWaypoint: string;
   /** The service as `host:port` where gateways of other networks are called by HBONE; else "". */
   readonly remoteTarget: string;

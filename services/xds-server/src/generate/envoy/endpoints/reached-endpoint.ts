@@ -2,7 +2,15 @@
  * How an endpoint is reached: directly, through HBONE tunnels (its own or its ztunnel's, a waypoint's), or through a gateway of its
  * network, by such tunnels or by mutual TLS.
  */
-import { compareText, type Endpoint, type IpMode, isIpAddress, isIpv6, type NetworkGateway } from "@flotilla/model";
+import {
+  compareText,
+  type Endpoint,
+  type IpMode,
+  isIpAddress,
+  isIpv6,
+  type NetworkGateway,
+  ownValue,
+} from "@flotilla/model";
 
 /**
  * Endpoints that are called by HBONE: none, those that take it and not the mesh's TLS, or all that take it. Clusters from a waypoint to the
@@ -42,14 +50,22 @@ export function endsTunnelsItself({ labels }: Pick<Endpoint, "labels">): boolean
 
 export interface TunnelChoice {
   readonly tunnels: TunnelUse;
-  /** `address:port` of a service whose endpoints here are its waypoint's; "" elsewhere. */
-  readonly behindWaypoint: string;
+  /** Of a service whose endpoints here are its waypoint's. */
+  readonly behindWaypoint: WaypointDestinations | undefined;
+}
+
+/** A service behind a waypoint as `address:port`: each cluster's waypoint knows it by its address there. */
+export interface WaypointDestinations {
+  readonly any: string;
+  readonly ofClusters: Readonly<Record<string, string>>;
 }
 
 export function withTunnel(endpoint: ReachedEndpoint, { tunnels, behindWaypoint }: TunnelChoice): ReachedEndpoint {
   const own = addressText(endpoint.addresses[0] ?? "", endpoint.port);
-  if (behindWaypoint !== "")
-    return { ...endpoint, tunnel: { listener: "connect_originate", local: behindWaypoint, waypoint: own } };
+  if (behindWaypoint !== undefined) {
+    const local = ownValue(behindWaypoint.ofClusters, endpoint.clusterId) ?? behindWaypoint.any;
+    return { ...endpoint, tunnel: { listener: "connect_originate", local, waypoint: own } };
+  }
   if (tunnels === "none" || !takesHbone(endpoint)) return endpoint;
   if (tunnels === "without-mesh-tls" && (endpoint.tlsMode === "istio" || endpoint.lostMeshTls)) return endpoint;
   const listener = tunnels === "east-west" ? "forward_inner_connect" : "connect_originate";

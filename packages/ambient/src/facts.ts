@@ -28,11 +28,10 @@ export interface LoadBalancingFacts {
   readonly allowsUnhealthy: boolean;
 }
 
-/** How ztunnels ask for what is at an address: `NETWORK/ADDRESS`, without ranges. */
+/** How ztunnels ask for what is at an address: `NETWORK/ADDRESS`, of a range by its first one. */
 export function addressNames(facts: ServiceFacts | WorkloadFacts): readonly string[] {
   if ("uid" in facts) return facts.addresses.map((address) => `${facts.network}/${address}`);
-  const single = facts.addresses.filter(({ length }) => length === undefined);
-  return single.map(({ network, address }) => `${network}/${address}`);
+  return facts.addresses.map(({ network, address }) => `${network}/${address}`);
 }
 
 /** The way to a gateway, as workloads and services name it. */

@@ -27,11 +27,11 @@ function aPod(name: string, address: string, labels: Labels = { app: "a" }): Kub
   });
 }
 
-function aMesh(objects: readonly KubeObject[]) {
+function aMesh(objects: readonly KubeObject[], metadata: JsonObject = {}) {
   const core = new Core({ features: parseFeatures(env) });
   const mesh = createMesh(env);
   core.apply(mesh.apply({ put: objects, mesh: {}, networks: {} }));
-  const subject = core.subjectOf(ztunnel);
+  const subject = core.subjectOf({ ...ztunnel, metadata: { ...ztunnel.metadata, ...metadata } });
   return {
     put: (...put: readonly KubeObject[]) => core.apply(mesh.apply({ put })),
     all: (type: string = typeUrl.address) => core.resources(subject, type)?.byName ?? new Map(),
@@ -72,6 +72,26 @@ test("a change of a pod is a change of its resource alone", () => {
 test("two pods of one address are both known by it", () => {
   const shared = aMesh([system, aPod("p", "10.0.0.1"), aPod("q", "10.0.0.1")]);
   assert.deepEqual(shared.asked("n/10.0.0.1"), [uid("p"), uid("q")]);
+});
+
+test("an address of a workload and of a service is the workload", () => {
+  const clash = anObject("Service", "shop/clash", {
+    spec: { clusterIP: "10.0.0.1", ports: [{ name: "http", port: 80 }], selector: { app: "none" } },
+  });
+  assert.deepEqual(aMesh([system, clash, aPod("p", "10.0.0.1")]).asked("n/10.0.0.1"), [uid("p")]);
+  assert.deepEqual(aMesh([system, clash]).asked("n/10.0.0.1"), ["shop/clash.shop.svc.cluster.local"]);
+});
+
+test("a client that asks for names is sent the workloads of its own node, too", () => {
+  const onNode = (name: string, address: string, nodeName: string) => {
+    const pod = aPod(name, address);
+    return { ...pod, spec: { ...(pod["spec"] as object), nodeName } };
+  };
+  const pods = [onNode("p", "10.0.0.1", "n1"), onNode("q", "10.0.0.2", "n2"), onNode("r", "10.0.0.3", "n1")];
+  const asked = (node: string) => aMesh([system, ...pods], { NODE_NAME: node }).asked(uid("q"));
+  assert.deepEqual(asked("n1"), [uid("p"), uid("q"), uid("r")]);
+  assert.deepEqual(asked("n2"), [uid("q")]);
+  assert.deepEqual(asked("n3"), [uid("q")]);
 });
 
 test("workloads are served as messages of their own, too", () => {

@@ -1,6 +1,6 @@
 /**
  * The meanings of names that clients ask for on demand: a workload by its uid, a service by `namespace/hostname`, either of them by
- * `network/address`. Clients that ask for a service are sent its workloads too, since calls go on to them.
+ * `network/address`, a workload before a service. Clients that ask for a service are sent its workloads too, since calls go on to them.
  */
 import { compareText, isIpAddress, type TextOf, textCodec } from "@flotilla/model";
 import { type ServiceText, type SliceText, serviceText, sliceKeys } from "../row-index.ts";
@@ -36,6 +36,25 @@ const membersOf = query<readonly string[], ServiceText>(
   sameJson,
 );
 
+const workloadsOnNodes = query<NamesByKey, SliceText>(
+  "workloads-on-nodes-in-slice",
+  (view, slice) => {
+    const pairs = sliceKeys(slice).map((uid) => [view.read(ambientWorkload, uid)?.node ?? "", uid] as const);
+    return grouped(pairs.filter(([node]) => node !== ""));
+  },
+  sameNames,
+);
+
+/** Sent unasked to clients of the node, which are called in the place of its workloads. */
+const workloadsOnNode = query<readonly string[], string>(
+  "workloads-on-node",
+  (view, node) => {
+    const slices = view.workloadNamespaces.flatMap((namespace) => view.workloadSlices(namespace));
+    return slices.flatMap((slice) => view.read(workloadsOnNodes, slice).get(node) ?? []);
+  },
+  sameJson,
+);
+
 function grouped(pairs: readonly (readonly [string, string])[]): NamesByKey {
   const groups = Map.groupBy(pairs, ([key]) => key);
   return new Map([...groups].map(([key, found]) => [key, found.map(([, name]) => name)]));
@@ -50,8 +69,9 @@ const namesAt = query<readonly string[], TextOf<typeof networkAddress>>(
     const { network, address } = networkAddress.read(text);
     const isThere = (uid: string) => view.read(ambientWorkload, uid)?.network === network;
     const workloads = view.workloadsAt(address).filter(isThere);
+    if (workloads.length > 0) return workloads;
     const services = view.read(servicesByAddress).get(text) ?? [];
-    return [...workloads, ...services.flatMap((service) => withMembers(view, service))];
+    return services.flatMap((service) => withMembers(view, service));
   },
   sameJson,
 );
@@ -69,5 +89,7 @@ export function namesOfAsked(view: View, asked: readonly string[]): readonly str
     if (isIpAddress(second)) return view.read(namesAt, networkAddress.write({ network: first, address: second }));
     return withMembers(view, serviceText.write({ namespace: first, hostname: second }));
   });
-  return [...new Set(names)].sort(compareText);
+  const node = view.proxy.metadataText("NODE_NAME");
+  const near = node === "" ? [] : view.read(workloadsOnNode, node);
+  return [...new Set([...names, ...near])].sort(compareText);
 }

@@ -67,8 +67,7 @@ export function bindService(
   lookups: BindingLookups,
   namespaceOnly = false,
 ): Binding {
-  // The services of waypoints and east-west gateways are called directly.
-  if (directControllers.has(ownValue(object.labels, managedLabel) ?? "")) return {};
+  if (isCalledDirectly(object.labels)) return {};
   const found = findWaypoint(object.labels, namespace, lookups);
   const { waypoint } = found;
   if (waypoint === undefined) return found.problem === undefined ? {} : { problem: found.problem };
@@ -76,6 +75,11 @@ export function bindService(
     return { problem: unsupported(waypoint, "service") };
   if (namespaceOnly && waypoint.namespace !== namespace) return { problem: crossNamespace(waypoint) };
   return withCanary(waypoint, object, namespace, lookups);
+}
+
+/** True of the services and pods of waypoints and east-west gateways. */
+export function isCalledDirectly(labels: Labels): boolean {
+  return directControllers.has(ownValue(labels, managedLabel) ?? "");
 }
 
 /** The labels by which a workload is bound. */

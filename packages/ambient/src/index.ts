@@ -13,6 +13,7 @@ export {
   canaryWeight,
   crossNamespace,
   gatewayNameLabel,
+  isCalledDirectly,
   type Labelled,
   type WaypointName,
   wantedCanary,

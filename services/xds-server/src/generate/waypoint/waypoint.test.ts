@@ -176,15 +176,16 @@ describe("a waypoint", () => {
   });
 });
 
-it("a waypoint matches the addresses of the oldest workloads first, of equally old ones by their names", () => {
+it("a waypoint matches the addresses of the oldest workloads first, of equally old ones by their names, and none of other waypoints", () => {
   const core = aMeshWith({}, { ...gateway, labels: { "istio.io/waypoint-for": "all" } });
   const named = (name: string, address: string, creationTimeMs?: number): Workload => ({
     ...{ ...aWorkload, name, addresses: [address] },
     ...(creationTimeMs === undefined ? {} : { creationTimeMs }),
   });
   const all = [named("a", "10.0.0.2", 9), named("d", "10.0.0.3", 5), named("c", "10.0.0.4", 5), named("z", "10.0.0.5")];
+  const managed = { ...labels, "gateway.istio.io/managed": "istio.io-mesh-controller" };
   core.apply(
-    all.map((value) => {
+    [...all, { ...named("w", "10.0.0.6"), labels: managed }].map((value) => {
       const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", uid: workloadUid(value) };
       return { type: "workload", op: "put", key, value } as const;
     }),

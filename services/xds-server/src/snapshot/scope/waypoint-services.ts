@@ -1,4 +1,5 @@
 /** The services and workloads behind a waypoint, whatever their visibility, and the services it calls besides. */
+import { isCalledDirectly } from "@flotilla/ambient";
 import { compareText, hostCovers, ownValue, type Service } from "@flotilla/model";
 import { isGlobal } from "../ambient/service-clusters.ts";
 import { ambientService } from "../ambient/services.ts";
@@ -113,7 +114,7 @@ export const waypointWorkloadAddresses = query<readonly string[]>("waypoint-work
   return uids
     .flatMap((uid) => {
       const workload = view.workload(uid);
-      if (workload === undefined || !isCalledItself(view, workload)) return [];
+      if (workload === undefined || !isCalledItself(view, workload) || isCalledDirectly(workload.labels)) return [];
       const { creationTimeMs = 0, addresses } = workload;
       return [{ uid, creationTimeMs, addresses }];
     })

@@ -1,5 +1,15 @@
 /** Fields of services and workloads that a ztunnel receives, before they become a message: plain data, equal where the messages are equal. */
-import type { Labels, Locality, Protocol, WorkloadMembership, WorkloadPort, WorkloadTunnel } from "@flotilla/model";
+import {
+  addressNumber,
+  addressText,
+  type Labels,
+  type Locality,
+  type Protocol,
+  parseCidr,
+  type WorkloadMembership,
+  type WorkloadPort,
+  type WorkloadTunnel,
+} from "@flotilla/model";
 import type { GatewayDestination, InboundBinding } from "./waypoint.ts";
 
 /** An address or a range within a network. */
@@ -8,6 +18,22 @@ export interface NetworkRange {
   readonly address: string;
   /** Of a range. */
   readonly length?: number;
+}
+
+/** A range of one address is that address. */
+export function networkRange(text: string, network: string): readonly NetworkRange[] {
+  const range = parseCidr(text);
+  if (range === undefined) return [];
+  const { address, length } = range;
+  const isWhole = length === (address.includes(":") ? 128 : 32);
+  return [isWhole ? { network, address } : { network, address: firstOf(address, length), length }];
+}
+
+/** The first address of a range: those within it stand for it, too. */
+function firstOf(address: string, length: number): string {
+  const [width, family] = address.includes(":") ? ([128, 6] as const) : ([32, 4] as const);
+  const rest = BigInt(width - length);
+  return addressText(((addressNumber(address) ?? 0n) >> rest) << rest, family);
 }
 
 export interface ServicePortFacts {

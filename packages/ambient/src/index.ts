@@ -18,7 +18,7 @@ export {
   type WaypointName,
   wantedCanary,
 } from "./binding.ts";
-export { addressNames, type ServiceFacts, type WorkloadFacts } from "./facts.ts";
+export { addressNames, networkRange, type ServiceFacts, type WorkloadFacts } from "./facts.ts";
 export { addressBytes, serviceAddress, workloadAddress, workloadMessage } from "./messages.ts";
 export { gatewayWorkload, type HboneGateway, hboneGatewaysOf, remoteHboneGateways } from "./network-gateway.ts";
 export {
@@ -28,7 +28,7 @@ export {
   strictPolicy,
   strictPolicyName,
 } from "./peer-authentication.ts";
-export { entryTraits, gatewayFacts, networkRange, partFacts, serviceFacts } from "./service.ts";
+export { entryTraits, gatewayFacts, partFacts, serviceFacts } from "./service.ts";
 export {
   type FarWorkloads,
   farWorkloads,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Config, parseProtocol, type Service } from "@flotilla/model";
-import { entryTraits, networkRange, type ServiceContext, serviceFacts } from "./service.ts";
+import { networkRange } from "./facts.ts";
+import { entryTraits, type ServiceContext, serviceFacts } from "./service.ts";
 import type { Waypoint } from "./waypoint.ts";
 
 function aService(more: Partial<Service> = {}): Service {

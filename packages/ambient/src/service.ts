@@ -1,18 +1,15 @@
 /** A service of the mesh as a ztunnel is sent it. */
-import {
-  addressNumber,
-  addressText,
-  type Config,
-  compareText,
-  isIpAddress,
-  ownValue,
-  parseCidr,
-  type Service,
-  takesAllocatedAddress,
-} from "@flotilla/model";
+import { type Config, compareText, isIpAddress, ownValue, type Service, takesAllocatedAddress } from "@flotilla/model";
 import { ServiceEntry_Resolution as Resolution } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
 import type { Binding } from "./binding.ts";
-import type { GatewayFacts, LoadBalancingFacts, NetworkRange, ServiceFacts, ServicePortFacts } from "./facts.ts";
+import {
+  type GatewayFacts,
+  type LoadBalancingFacts,
+  type NetworkRange,
+  networkRange,
+  type ServiceFacts,
+  type ServicePortFacts,
+} from "./facts.ts";
 import type { Waypoint } from "./waypoint.ts";
 
 /** Fields of a ServiceEntry that its service lacks. */
@@ -137,22 +134,6 @@ function addressesOf(service: Service, entry: EntryTraits | undefined): readonly
 
 function isReachable(address: string): boolean {
   return isIpAddress(address) && address !== "0.0.0.0" && address !== "::";
-}
-
-/** A range of one address is that address. */
-export function networkRange(text: string, network: string): readonly NetworkRange[] {
-  const range = parseCidr(text);
-  if (range === undefined) return [];
-  const { address, length } = range;
-  const isWhole = length === (address.includes(":") ? 128 : 32);
-  return [isWhole ? { network, address } : { network, address: firstOf(address, length), length }];
-}
-
-/** The first address of a range: those within it stand for it, too. */
-function firstOf(address: string, length: number): string {
-  const [width, family] = address.includes(":") ? ([128, 6] as const) : ([32, 4] as const);
-  const rest = BigInt(width - length);
-  return addressText(((addressNumber(address) ?? 0n) >> rest) << rest, family);
 }
 
 /** Each instance of Consul has the ports that it names itself. */

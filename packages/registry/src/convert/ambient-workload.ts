@@ -1,6 +1,5 @@
 /**
- * Workloads of the ambient mesh, from pods, WorkloadEntries, addresses in ServiceEntries, and addresses in EndpointSlices that
- * belong to no pod. Source: scenario ambient/ztunnel-workloads, corpus ambient.
+ * Workloads of the ambient mesh, from pods, WorkloadEntries, and addresses in ServiceEntries. Source: scenario ambient/ztunnel-workloads, corpus ambient.
  */
 import {
   type Config,
@@ -13,9 +12,8 @@ import {
   type WorkloadPort,
   type WorkloadTunnel,
 } from "@flotilla/model";
-import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
+import type { KubePod, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
 import type { EndpointContext } from "./endpoint-traits.ts";
-import { isValidPort, wrongPortFields } from "./kubernetes-service.ts";
 import { ambientLocality, isPodReady, podWorkload } from "./pod.ts";
 import { entryWorkloadName, isHealthyEntry, isUnixAddress, mergedWorkloadEntry } from "./workload-entry.ts";
 
@@ -57,7 +55,8 @@ export function tunnelOf(labels: Labels, annotations: Labels): WorkloadTunnel {
   return annotations[redirectionAnnotation] === "enabled" ? "hbone" : "none";
 }
 
-function containerPorts({ spec = {} }: KubePod): Readonly<Record<string, number>> {
+/** By name. */
+export function containerPorts({ spec = {} }: KubePod): Readonly<Record<string, number>> {
   const besides = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
   const all = [...(spec.containers ?? []), ...besides].flatMap(({ ports = [] }) => ports ?? []);
   const named = all.filter(({ name = "", protocol = "TCP" }) => name !== "" && protocol === "TCP");
@@ -132,66 +131,4 @@ function entryPorts({ ports = [] }: ServiceEntrySpec, endpoint: WorkloadEntrySpe
     servicePort: number,
     targetPort: ownValue(endpoint.ports, name) || targetPort || number,
   }));
-}
-
-/** The service of an EndpointSlice. */
-export interface SliceService {
-  readonly service: KubeService;
-  readonly hostname: string;
-}
-
-/** True where an endpoint of the slice is this very pod, not an earlier one of its name. */
-export function namesPod({ endpoints = [] }: KubeEndpointSlice, { metadata }: KubePod): boolean {
-  return endpoints.some(
-    ({ targetRef }) => targetRef?.kind === "Pod" && targetRef.name === metadata.name && targetRef.uid === metadata.uid,
-  );
-}
-
-/** The ports by which a service without the pod in its selector calls it: as in istiod, those that the service states, not those of its slice. */
-export function podServicePorts(pod: KubePod, { spec = {} }: KubeService): readonly WorkloadPort[] {
-  const own = containerPorts(pod);
-  return (spec.ports ?? []).flatMap((stated) => {
-    if (wrongPortFields(stated).length > 0) return [];
-    const { port, targetPort = port } = stated;
-    const target = typeof targetPort === "string" ? ownValue(own, targetPort) : targetPort;
-    return target === undefined ? [] : [{ servicePort: port, targetPort: target }];
-  });
-}
-
-/** In the order of the slice, which names the ports of its service. */
-function slicePorts(slice: Pick<KubeEndpointSlice, "ports">, { service }: SliceService): readonly WorkloadPort[] {
-  return (slice.ports ?? []).flatMap(({ name = "", port: targetPort, protocol = "TCP" }) => {
-    // As in istiod, ports of datagrams are those of pods alone.
-    const own = service.spec?.ports?.find((candidate) => (candidate.name ?? "") === name);
-    if (own === undefined || targetPort === undefined || protocol !== "TCP") return [];
-    if (!isValidPort({ port: targetPort }) || !isValidPort(own)) return [];
-    return [{ servicePort: own.port, targetPort }];
-  });
-}
-
-/**
- * Endpoints of a slice that name no pod, by their first address: they may belong to a node's network, so that nothing is known of the
- * workload behind them.
- */
-export function workloadsOfSlice(
-  slice: KubeEndpointSlice,
-  owner: SliceService,
-  { clusterId, systemNetwork }: EndpointContext,
-): ReadonlyMap<string, Workload> {
-  const found = new Map<string, Workload>();
-  if (slice.addressType === "FQDN") return found;
-  const { name, namespace = "" } = slice.metadata;
-  const memberOf = [{ namespace, hostname: owner.hostname, ports: slicePorts(slice, owner) }];
-  for (const { addresses = [], conditions = {}, targetRef } of slice.endpoints ?? []) {
-    const [first] = addresses;
-    if (targetRef?.kind === "Pod" || first === undefined || found.has(first)) continue;
-    if (!addresses.every(isIpAddress)) continue;
-    found.set(first, {
-      kind: "EndpointSlice",
-      ...{ name, namespace, addresses, labels: {}, network: systemNetwork, locality: "", clusterId },
-      ...{ serviceAccount: "", workloadName: "", isReady: conditions.ready ?? true, hostNetwork: true },
-      ...{ tunnel: "none", ports: {}, memberOf },
-    });
-  }
-  return found;
 }

@@ -9,16 +9,10 @@ import {
   workloadUid,
 } from "@flotilla/model";
 import type { ConsulServiceKey } from "../consul.ts";
-import {
-  namesPod,
-  podServicePorts,
-  workloadOfEntry,
-  workloadOfPod,
-  workloadsOfServiceEntry,
-  workloadsOfSlice,
-} from "../convert/ambient-workload.ts";
+import { workloadOfEntry, workloadOfPod, workloadsOfServiceEntry } from "../convert/ambient-workload.ts";
 import { consulNamespace } from "../convert/consul.ts";
 import type { EndpointContext } from "../convert/endpoint-traits.ts";
+import { namesPod, podServicePorts, workloadsOfSlice } from "../convert/slice-workload.ts";
 import type { FileKey } from "../file/file-service.ts";
 import type { FileSide } from "../file/file-side.ts";
 import type { KubePod } from "../kube.ts";

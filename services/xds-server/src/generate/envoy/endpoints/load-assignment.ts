@@ -19,14 +19,7 @@ import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/end
 import { destinationMetadata } from "../hbone/internal-transport.ts";
 import { type EndpointInputs, revisionOf } from "./endpoint-inputs.ts";
 import { distribute, failover, failoverByLabels, type Group } from "./locality-priority.ts";
-import {
-  type ReachedEndpoint,
-  splitHorizon,
-  type Tunnel,
-  type TunnelUse,
-  type WaypointDestinations,
-  withTunnel,
-} from "./reached-endpoint.ts";
+import { type ReachedEndpoint, splitHorizon, type Tunnel, type TunnelUse, withTunnel } from "./reached-endpoint.ts";
 
 export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
   const labels = JSON.parse(inputs.subset) as Labels;
@@ -59,15 +52,13 @@ function groupByLocality(endpoints: readonly Endpoint[], inputs: EndpointInputs)
 
 /** In a mesh of one network without tunnels every endpoint that has an address is called directly. */
 function reached(endpoints: readonly Endpoint[], inputs: EndpointInputs): readonly ReachedEndpoint[] {
-  const { gateways, farCalls, tunnels, needsMeshTls } = inputs;
-  const behindWaypoint =
-    inputs.behindWaypoint === "" ? undefined : (JSON.parse(inputs.behindWaypoint) as WaypointDestinations);
+  const { gateways, farCalls, tunnels, behindWaypoint, needsMeshTls } = inputs;
   let members: readonly ReachedEndpoint[] =
     gateways.size === 0 && farCalls === "direct-or-gateway"
       ? endpoints.filter(({ addresses }) => addresses[0] !== "")
       : splitHorizon(endpoints, inputs);
-  if (tunnels !== "none" || behindWaypoint !== undefined)
-    members = members.map((one) => (one.tunnel === undefined ? withTunnel(one, { tunnels, behindWaypoint }) : one));
+  if (tunnels !== "none" || behindWaypoint !== "")
+    members = members.map((one) => (one.tunnel === undefined ? withTunnel(one, inputs) : one));
   return needsMeshTls ? members.filter(({ tlsMode }) => tlsMode === "istio") : members;
 }
 

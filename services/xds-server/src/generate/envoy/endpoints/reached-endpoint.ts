@@ -50,8 +50,8 @@ export function endsTunnelsItself({ labels }: Pick<Endpoint, "labels">): boolean
 
 export interface TunnelChoice {
   readonly tunnels: TunnelUse;
-  /** Of a service whose endpoints here are its waypoint's. */
-  readonly behindWaypoint: WaypointDestinations | undefined;
+  /** JSON of `WaypointDestinations`, of a service whose endpoints here are its waypoint's; "" elsewhere. */
+  readonly behindWaypoint: string;
 }
 
 /** A service behind a waypoint as `address:port`: each cluster's waypoint knows it by its address there. */
@@ -62,8 +62,9 @@ export interface WaypointDestinations {
 
 export function withTunnel(endpoint: ReachedEndpoint, { tunnels, behindWaypoint }: TunnelChoice): ReachedEndpoint {
   const own = addressText(endpoint.addresses[0] ?? "", endpoint.port);
-  if (behindWaypoint !== undefined) {
-    const local = ownValue(behindWaypoint.ofClusters, endpoint.clusterId) ?? behindWaypoint.any;
+  if (behindWaypoint !== "") {
+    const { any, ofClusters } = JSON.parse(behindWaypoint) as WaypointDestinations;
+    const local = ownValue(ofClusters, endpoint.clusterId) ?? any;
     return { ...endpoint, tunnel: { listener: "connect_originate", local, waypoint: own } };
   }
   if (tunnels === "none" || !takesHbone(endpoint)) return endpoint;

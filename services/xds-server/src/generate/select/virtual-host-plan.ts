@@ -36,10 +36,12 @@ export const virtualHostPlan = query<readonly PlanText[], string>("virtual-host-
 
 /** VirtualServices in order of precedence first, then the services they leave. */
 function plannedHosts(view: View, listener: ListenerName, port: number): readonly PlannedHost[] {
+  // Hosts of VirtualServices are in lower case. As in istiod, those of a listener for all ports meet services that are written so, too.
+  const keyOf = ({ hostname }: Service) => (port === 0 ? hostname : hostname.toLowerCase());
   const services = new Map<string, Service>();
   for (const service of view.read(listenerServices, listener)) {
     const isServed = ({ number, protocol }: ServicePort) => number === port && protocol !== "UDP";
-    if (port === 0 || service.ports.some(isServed)) services.set(service.hostname, service);
+    if (port === 0 || service.ports.some(isServed)) services.set(keyOf(service), service);
   }
   const heads = view.read(listenerHeads, listener);
   const owners = wildcardOwners(heads, services);
@@ -87,15 +89,12 @@ function hostsOf(
   for (const host of head.hosts) {
     // Of routes only hosts count that a service has by the same name. Source: corpus xds, core/TestSidecarRoutes/httproute.
     if (head.hasGatewaySemantics && (isWildcard(host) || !services.has(host))) continue;
-    const exact = services.get(host);
-    const candidates = isWildcard(host)
-      ? [...services.values()].filter(({ hostname }) => hostsOverlap(host, hostname))
-      : exact === undefined
-        ? []
-        : [exact];
-    owned.push(...(isWildcard(host) ? candidates.filter(({ hostname }) => owners.get(hostname) === head) : candidates));
+    const exact = isWildcard(host) ? undefined : services.get(host);
+    if (exact !== undefined) owned.push(exact);
+    const within = isWildcard(host) ? [...services].filter(([hostname]) => hostsOverlap(host, hostname)) : [];
+    owned.push(...within.filter(([hostname]) => owners.get(hostname) === head).map(([, service]) => service));
     // A wildcard within which services are is theirs, also where other VirtualServices speak for all of them.
-    if (candidates.length === 0) others.push(host);
+    if (exact === undefined && within.length === 0) others.push(host);
   }
   return { owned, others };
 }

@@ -199,6 +199,19 @@ test("an ExternalName stands for its host only where a listener of the proxy imp
   assert.equal(firstOf([narrow]), "a.shop.svc.cluster.local:80 → outbound|80||alias.depot.svc.cluster.local");
 });
 
+test("a VirtualService speaks for a host with capital letters", () => {
+  const entry = aService("api", "shop", { hostname: "API.Example.com", registry: "External" });
+  const rule = aConfig("VirtualService", "shop", "vs", {
+    ...routeTo("a.shop.svc.cluster.local"),
+    hosts: ["Api.example.com"],
+  });
+  const hosts = summary(virtualHosts([aService("a", "shop"), entry, rule]));
+  assert.deepEqual(
+    hosts.filter((host) => /example/i.test(host)),
+    ["api.example.com:80 → outbound|80||a.shop.svc.cluster.local"],
+  );
+});
+
 test("a route keeps sessions as the first of its destinations that asks for it", () => {
   const core = new Core({ features: { persistentSessionFilter: true } });
   apply(

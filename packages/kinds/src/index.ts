@@ -6,7 +6,7 @@ import { kubernetesKinds } from "./kubernetes-kinds.ts";
 
 export type { Kind } from "./kind.ts";
 export { mcpTypeUrls } from "./kind.ts";
-export { isReadKind, type KindReadBy, kindUses, noEffectReason, type UsedObject } from "./kind-uses.ts";
+export { isKindReadBy, isReadKind, type KindReadBy, kindUses, noEffectReason, type UsedObject } from "./kind-uses.ts";
 
 /** Istio's kinds first, then those of Kubernetes and the Gateway API. */
 export const kinds: readonly Kind[] = [...istioKinds, ...kubernetesKinds];

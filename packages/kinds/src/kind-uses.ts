@@ -76,6 +76,11 @@ export type KindReadBy<Reader extends KindReader> = {
 
 const usesByName: ReadonlyMap<string, KindUse> = new Map(Object.entries(kindUses));
 
+/** True where the service makes something of objects of the kind. */
+export function isKindReadBy(reader: KindReader, kind: string): boolean {
+  return usesByName.get(kind)?.by.includes(reader) === true;
+}
+
 /** Why an object changes nothing in the mesh, as a sentence about it without its name; undefined when it has an effect. */
 export function noEffectReason(kindName: string, object: UsedObject): string | undefined {
   const use = usesByName.get(kindName);

@@ -2,7 +2,7 @@
  * Configuration as a source of the registry: entries, imports and machines become objects beside those of Kubernetes; trust domain and networks
  * hold for all endpoints.
  */
-import type { KindReadBy } from "@flotilla/kinds";
+import { isKindReadBy, type KindReadBy } from "@flotilla/kinds";
 import { type Config, type ConfigKey, checkKubeObject, objectName, withoutNulls } from "@flotilla/model";
 import { backendEntryName, backendServiceEntry } from "../convert/backend.ts";
 import { type MeshNetworksSpec, networkLookup } from "../convert/endpoint-traits.ts";
@@ -30,11 +30,12 @@ export class ConfigSide {
 
   /** @param given undefined: deleted. @throws RangeError that names the field where it is not of its kind's form; nothing has changed then */
   apply(key: ConfigKey, given: Config | undefined, dirty: Dirty): void {
+    // Other kinds come too, and may be large.
+    if (!isKindReadBy("service-controller", key.kind)) return;
     const intake = { objects: this.#objects, dirty };
     const name = objectName.write(key);
     const config = withoutNulls(given);
     if (config !== undefined) checkForm(config);
-    // Other kinds come too, and are passed over.
     switch (key.kind as KindReadBy<"service-controller">) {
       case "ServiceEntry":
         applyEntry(intake, name, config);

@@ -22,12 +22,12 @@ metadata: {name: web, namespace: shop}
 spec: {clusterIP: 10.96.0.1, ports: [{name: http, port: 80, targetPort: 8080}], selector: {app: web}}
 `;
 
-function pod(name: string, address: string): string {
+function pod(name: string, address: string, nodeName = "n1"): string {
   return `
 apiVersion: v1
 kind: Pod
 metadata: {name: ${name}, namespace: shop, labels: {app: web}, annotations: {ambient.istio.io/redirection: enabled}}
-spec: {nodeName: n1, serviceAccountName: web}
+spec: {nodeName: ${nodeName}, serviceAccountName: web}
 status: {phase: Running, podIP: ${address}, conditions: [{type: Ready, status: "True"}]}
 `;
 }
@@ -50,19 +50,21 @@ describe("an ambient mesh", () => {
     mkdirSync(directory);
     write("service", service);
     for (let index = 0; index < 20; index++) write(`p${index}`, pod(`p${index}`, `10.0.0.${index + 1}`));
+    write("near", pod("near", "10.0.2.1", "n2"));
     const redis = owned.use(await startRedis({ directory: join(work, "redis"), env: process.env }));
     const fleet = owned.use(await startFleet({ ...ambient, STORE_URL: redis.url }));
     await fleet.startServiceController("registry", { ...ambient, CONFIG_DIR: directory });
     everything = owned.use(new ZtunnelClient(fleet.xdsAddress, typeUrl.address));
-    await until(() => everything.held.length === 21, soon("the first answer"));
-    onDemand = owned.use(new ZtunnelClient(fleet.xdsAddress, typeUrl.address, ["/10.0.0.1", "/10.0.9.9"]));
+    await until(() => everything.held.length === 22, soon("the first answer"));
+    const names = ["/10.0.0.1", "/10.0.9.9"];
+    onDemand = owned.use(new ZtunnelClient(fleet.xdsAddress, typeUrl.address, names, { nodeName: "n2" }));
     await until(() => onDemand.updates.length === 1, soon("the answer to names"));
   });
   after(() => owned.disposeAsync());
 
-  it("names are answered with what they stand for, and unknown ones as removed", () => {
+  it("names are answered with what they stand for and the pods of the node, and unknown ones as removed", () => {
     const [first] = onDemand.updates;
-    assert.deepEqual(first, [uid("p0"), "-/10.0.9.9"]);
+    assert.deepEqual(first, [uid("near"), uid("p0"), "-/10.0.9.9"]);
     assert.deepEqual(
       everything.held.filter((name) => name.startsWith("shop/")),
       [host],

@@ -15,7 +15,12 @@ export class ZtunnelClient implements AsyncDisposable {
   opened = 0;
 
   /** Asks for everything where no names are given. */
-  constructor(xdsAddress: string, typeUrl: string, names?: readonly string[], { keepBytes = false } = {}) {
+  constructor(
+    xdsAddress: string,
+    typeUrl: string,
+    names?: readonly string[],
+    { keepBytes = false, nodeName = "n1" } = {},
+  ) {
     this.#typeUrl = typeUrl;
     const transport = grpcTransport({ address: xdsAddress });
     this.#client = new XdsClient({
@@ -23,7 +28,7 @@ export class ZtunnelClient implements AsyncDisposable {
       transport,
       node: create(NodeSchema, {
         id: "ztunnel~10.77.0.2~ztunnel-1.istio-system~istio-system.svc.cluster.local",
-        metadata: { NAMESPACE: "istio-system", CLUSTER_ID: "Kubernetes", NODE_NAME: "n1" },
+        metadata: { NAMESPACE: "istio-system", CLUSTER_ID: "Kubernetes", NODE_NAME: nodeName },
       }),
       backoffMs: () => 50,
       keepBytes,

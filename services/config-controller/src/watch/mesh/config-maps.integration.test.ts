@@ -88,7 +88,7 @@ describe("mesh documents in ConfigMaps", options, () => {
     await until(() => mesh.problems().length > 0, soon("the refusal"));
     const [problem] = mesh.problems();
     assert.equal(problem?.file, "ConfigMap/istio-system/istio-canary");
-    assert.equal(problem.field, "MeshConfig.trust_domain");
+    assert.equal(problem.field, "trustDomain");
     await server?.api.delete(`${path}/istio-canary`);
     await until(() => /is gone/.test(mesh.problems()[0]?.reason ?? ""), soon("the loss"));
     assert.equal(followed.versions.length, count);

@@ -134,7 +134,8 @@ describe("a service that is asked to stop", () => {
       if (held !== undefined)
         await until(async () => (await stateOf(service)) === "503 stopping", soon("the service to be stopping"));
       signal(service, "SIGINT");
-      assert.match(await ended, /^exit code 130\b/);
+      // One without work may have ended by itself, or be past its own handling of signals, when the second one comes.
+      assert.match(await ended, held === undefined ? /^exit code (?:0|130)\b|^signal SIGINT/ : /^exit code 130\b/);
       await held?.finish().then(assert.fail, () => undefined);
     });
 });

@@ -19,7 +19,7 @@ export function findProblems(
   claims: SharedClaims,
 ): readonly RegistryProblem[] {
   return [
-    ...problemsOf("Service", objects.services, serviceFindings),
+    ...problemsOf("Service", objects.services, serviceFindingsOnce),
     ...problemsOf("EndpointSlice", objects.slices, (slice) => sliceFindings(slice, objects)),
     ...problemsOf("Pod", objects.pods, podFindings),
     ...problemsOf("ServiceEntry", objects.serviceEntries, entryFindings),
@@ -39,6 +39,21 @@ function problemsOf<Value>(
     for (const finding of findings(value)) problems.push({ object: `${kind}/${name}`, ...finding });
   return problems;
 }
+
+/** Findings that follow from the object alone: of thousands of objects one changes at a time. */
+function once<Value extends object>(find: (value: Value) => readonly Finding[]) {
+  const known = new WeakMap<Value, readonly Finding[]>();
+  return (value: Value): readonly Finding[] => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const found = find(value);
+    known.set(value, found.length === 0 ? none : found);
+    return found;
+  };
+}
+
+const serviceFindingsOnce = once(serviceFindings);
+const sliceValuesOnce = once(sliceValueFindings);
 
 function serviceFindings({ spec = {}, metadata }: KubeService): readonly Finding[] {
   const selector = metadata.annotations?.["traffic.istio.io/nodeSelector"];
@@ -80,26 +95,35 @@ function sliceFindings(slice: KubeEndpointSlice, objects: Objects): readonly Fin
   }
   if (!objects.services.has(service)) return [{ field: "metadata.labels", reason: `there is no Service ${service}` }];
   const namespace = slice.metadata.namespace ?? "";
+  const ofPods = (slice.endpoints ?? []).flatMap(({ targetRef }, index) =>
+    targetRef?.kind === "Pod" && !objects.pods.has(podOf(targetRef, namespace))
+      ? [
+          {
+            field: `endpoints[${index}].targetRef`,
+            reason: `there is no Pod ${targetRef.name}: the endpoint waits for it`,
+          },
+        ]
+      : [],
+  );
+  return [...sliceValuesOnce(slice), ...ofPods];
+}
+
+function sliceValueFindings({ ports = [], endpoints = [], addressType }: KubeEndpointSlice): readonly Finding[] {
   return [
-    ...(slice.ports ?? []).flatMap(({ port = 0 }, index) =>
+    ...ports.flatMap(({ port = 0 }, index) =>
       port === 0 || isValidPort({ port }) ? [] : [portFinding(`ports[${index}]`, port)],
     ),
-    ...(slice.endpoints ?? []).flatMap(({ targetRef, addresses = [] }, index) => [
-      ...(slice.addressType === "FQDN" ? [] : addressFindings(`endpoints[${index}].addresses`, addresses)),
-      ...(targetRef?.kind === "Pod" && !objects.pods.has(podOf(targetRef, namespace))
-        ? [
-            {
-              field: `endpoints[${index}].targetRef`,
-              reason: `there is no Pod ${targetRef.name}: the endpoint waits for it`,
-            },
-          ]
-        : []),
-    ]),
+    ...endpoints.flatMap(({ addresses = [] }, index) =>
+      addressType === "FQDN" ? [] : addressFindings(`endpoints[${index}].addresses`, addresses),
+    ),
   ];
 }
 
 function podFindings({ status }: KubePod): readonly Finding[] {
-  // Most pods have one, and there are many: no list is made of it.
+  const { podIP = "", podIPs = [] } = status ?? {};
+  // Most pods have their addresses, and there are many: no list is made of them.
+  if (isIpAddress(podIP) && podIPs.every(({ ip }) => ip === podIP || (ip !== undefined && isIpAddress(ip))))
+    return none;
   const stated = statedAddresses(status);
   if (stated.length > 0) return stated.every(isIpAddress) ? none : addressFindings("status.podIPs", stated);
   if (status?.phase !== "Running") return none;

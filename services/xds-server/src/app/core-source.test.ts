@@ -148,6 +148,29 @@ describe("a session", () => {
   });
 });
 
+describe("a session of a proven caller", () => {
+  it("gets the extensions for the labels that its pod has now", () => {
+    const source = createCoreSource(new Core());
+    apply(
+      source,
+      aService("a", "shop"),
+      aConfig("WasmPlugin", "shop", "plugin", {
+        url: "oci://registry.example/plugin",
+        selector: { matchLabels: { app: "new" } },
+      }),
+    );
+    const ofPod = (app: string) => ({ ...anEndpoint("10.0.0.1"), labels: { app }, definedBy: "Pod/shop/web" });
+    applyEndpoints(source, ofPod("old"));
+    const proxy = { ...aSidecar("shop"), id: "web.shop" };
+    const session = source.open({ proxy, identities: ["spiffe://cluster.local/ns/shop/sa/web"] }, () => undefined);
+    const name = "extensions.istio.io/trafficextension/shop.plugin~istio-translated-wasmplugin";
+    const has = () => session.resources(typeUrl.extensionConfig, nameSet([name]))?.byName.has(name);
+    assert.equal(has(), false);
+    applyEndpoints(source, ofPod("new"));
+    assert.equal(has(), true);
+  });
+});
+
 describe("a source", () => {
   it("has the latest position and the latest changes, of which marks have none", () => {
     const { source } = opened();

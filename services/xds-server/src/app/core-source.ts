@@ -105,6 +105,13 @@ interface Watch {
   isStale: boolean;
 }
 
+/** A subject with what its caller proved. */
+interface Derived {
+  /** Made anew when this is another one. */
+  readonly of: Subject;
+  readonly subject: Subject;
+}
+
 interface SessionOptions {
   readonly core: Core;
   readonly lists: ResultLists;
@@ -123,8 +130,8 @@ class Session implements ProxySession {
   #watched: readonly object[] | undefined;
   readonly #reviews: SecretReviews | undefined;
   #account: FollowedAccount | undefined;
-  #reviewed: Subject | undefined;
-  #proven: Subject | undefined;
+  #reviewed: Derived | undefined;
+  #proven: Derived | undefined;
 
   constructor({ core, lists, client, reviews }: SessionOptions, onStale: (typeUrl: string) => void) {
     this.#core = core;
@@ -196,26 +203,23 @@ class Session implements ProxySession {
 
   /** Extensions may hold secrets that fetch their code. */
   #provenSubject(): Subject {
-    const subject = this.#subject.value;
-    const known = this.#proven;
-    if (known !== undefined && isSameStanding(known, subject)) return known;
-    this.#proven = { ...subject, isProven: true };
-    return this.#proven;
+    const of = this.#subject.value;
+    if (this.#proven?.of !== of) this.#proven = { of, subject: { ...of, isProven: true } };
+    return this.#proven.subject;
   }
 
   /** The subject with the verdict on its account; undefined while that is not known. */
   #reviewedSubject(): Subject | undefined {
-    const subject = this.#subject.value;
-    if (this.#reviews === undefined) return subject;
+    const of = this.#subject.value;
+    if (this.#reviews === undefined) return of;
     const account = accountOf(this.#client);
     if (account === undefined) return undefined;
     this.#account ??= this.#reviews.follow(account, () => this.#secretsAreStale());
     const { verdict } = this.#account;
     if (verdict === undefined) return undefined;
-    const known = this.#reviewed;
-    if (known?.secretAccess === verdict && isSameStanding(known, subject)) return known;
-    this.#reviewed = { ...subject, secretAccess: verdict };
-    return this.#reviewed;
+    if (this.#reviewed?.of !== of || this.#reviewed.subject.secretAccess !== verdict)
+      this.#reviewed = { of, subject: { ...of, secretAccess: verdict } };
+    return this.#reviewed.subject;
   }
 
   #secretsAreStale(): void {
@@ -253,10 +257,6 @@ function given(watch: Watch): ResourceSet {
   const { value } = watch.observation;
   if (watch.given?.of !== value) watch.given = { of: value, set: withFormer(value, watch.given?.set) };
   return watch.given.set;
-}
-
-function isSameStanding(a: Subject, b: Subject): boolean {
-  return a.proxy === b.proxy && a.targets === b.targets && a.locality === b.locality;
 }
 
 /** One list for the same results. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { applyMeshConfig, defaultMeshConfig, type JsonObject } from "@flotilla/model";
-import { configKind, configOf, meshConfigOf, meshNetworksOf } from "./config.ts";
+import { configKind, configOf, meshConfigOf, meshNetworksOf, withoutNullFields } from "./config.ts";
 
 const istio = "networking.istio.io/v1";
 const metadata = { name: "a", namespace: "n" };
@@ -44,11 +44,12 @@ describe("an object as configuration", () => {
 
   it("has no nulls, but for kinds in which a null is a value", () => {
     const spec = { a: null, b: { c: null, d: [1] } };
-    const of = (apiVersion: string, kind: string) => configOf({ apiVersion, kind, metadata, spec })?.spec;
-    assert.deepEqual(of(istio, "DestinationRule"), { b: { d: [1] } });
-    assert.deepEqual(of("gateway.networking.k8s.io/v1", "Gateway"), { b: { d: [1] } });
-    assert.deepEqual(of("networking.istio.io/v1alpha3", "EnvoyFilter"), spec);
-    assert.deepEqual(of("extensions.istio.io/v1alpha1", "WasmPlugin"), spec);
+    for (const kind of ["DestinationRule", "Gateway"])
+      assert.deepEqual(withoutNullFields(kind, { kind, spec }), { kind, spec: { b: { d: [1] } } });
+    for (const kind of ["EnvoyFilter", "WasmPlugin"])
+      assert.deepEqual(withoutNullFields(kind, { kind, spec }), { kind, spec });
+    const object = { kind: "ConfigMap", data: {} };
+    assert.equal(withoutNullFields("ConfigMap", object), object);
   });
 
   const kinds: readonly (readonly [apiVersion: string, kind: string, name: string | undefined])[] = [

@@ -14,7 +14,7 @@ import {
   withoutNulls,
 } from "@flotilla/model";
 
-/** Undefined for kinds that are no configuration. */
+/** @param object as of `withoutNullFields`. Undefined for kinds that are no configuration. */
 export function configOf(object: KubeObject, provenance?: Provenance): Config | undefined {
   const kind = configKind(object.apiVersion, object.kind);
   if (kind === undefined) return undefined;
@@ -43,12 +43,22 @@ function specOf(object: KubeObject): unknown {
         ...(object["binaryData"] === undefined ? {} : { binaryData: object["binaryData"] }),
       };
     default:
-      return kindsWithNulls.has(object.kind) ? (object["spec"] ?? {}) : withoutNulls(object["spec"] ?? {});
+      return object["spec"] ?? {};
   }
 }
 
-/** Kinds with fields of any JSON, where a null is a value. Elsewhere it stands for an absent field. */
+/** Kinds with fields of any JSON, where a null is a value. */
 const kindsWithNulls: ReadonlySet<string> = new Set(["EnvoyFilter", "TrafficExtension", "WasmPlugin"]);
+
+/** As an API server stores it: a field of the spec that is null is an absent one. The object itself where there are none. */
+export function withoutNullFields<Fields extends { readonly [name: string]: unknown }>(
+  kind: string,
+  object: Fields,
+): Fields {
+  const spec = kindsWithNulls.has(kind) ? undefined : object["spec"];
+  const present = withoutNulls(spec);
+  return present === spec ? object : { ...object, spec: present };
+}
 
 /** `stringData` is what the API server would have encoded and merged into `data`. */
 function secretData(object: KubeObject): Readonly<Record<string, string>> {

@@ -1,6 +1,6 @@
 /** A whole mesh in one process: objects and mesh documents in, the changes both controllers would publish out. */
 import type { Change, ConfigChange, ConfigKey, JsonObject, KubeObject } from "@flotilla/model";
-import { configKind, configOf, meshConfigOf, meshNetworksOf } from "./config.ts";
+import { configKind, configOf, meshConfigOf, meshNetworksOf, withoutNullFields } from "./config.ts";
 import { DiscoveryFilter } from "./discovery/discovery-filter.ts";
 import { isRegistryObject } from "./registry/apply-object.ts";
 import { ClusterRegistries } from "./registry/clusters.ts";
@@ -52,7 +52,7 @@ function meshOf(settings: RegistrySettings): Mesh {
       if (mesh !== undefined) config.push(putConfig(meshConfigOf(mesh)));
       if (networks !== undefined) config.push(putConfig(meshNetworksOf(networks)));
       for (const object of put) {
-        const value = configOf(object);
+        const value = configOf(withoutNullFields(object.kind, object));
         if (value !== undefined) config.push(putConfig(value));
         if (isRegistryObject(object)) objects.push({ type: "object", op: "put", object });
       }

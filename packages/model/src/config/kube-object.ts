@@ -56,14 +56,14 @@ export function creationTimeMs({ metadata }: KubeObject): number {
 /** Null stands for absent in the Kubernetes API. The object itself where it has none. */
 export function withoutNulls<Value>(value: Value): Value {
   // Almost no object has one, and each event of a watch comes here: they are looked for before anything is copied.
-  return hasNull(value) ? copyWithoutNulls(value) : value;
+  return containsNull(value) ? copyWithoutNulls(value) : value;
 }
 
-function hasNull(value: unknown): boolean {
+export function containsNull(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return value === null;
-  if (Array.isArray(value)) return value.some(hasNull);
+  if (Array.isArray(value)) return value.some(containsNull);
   const record = value as Readonly<Record<string, unknown>>;
-  for (const name in record) if (hasNull(record[name])) return true;
+  for (const name in record) if (containsNull(record[name])) return true;
   return false;
 }
 

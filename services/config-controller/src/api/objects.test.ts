@@ -75,6 +75,18 @@ describe("objects over the API", () => {
     assert.equal(api.durable.version, 1);
   });
 
+  it("have no fields that are null, as one and in a list", async () => {
+    await using api = await openTestApi();
+    const of = (name: string) => {
+      const object = virtualService(name, "one");
+      return { ...object, spec: { ...object.spec, exportTo: null } };
+    };
+    assert.ok(!("exportTo" in (await api.call("POST", collection, of("web"))).body.spec));
+    assert.ok(!("exportTo" in (await api.call("PUT", `${collection}/web`, of("web"))).body.spec));
+    await api.call("POST", "/flotilla/v1/apply", { kind: "List", items: [of("api")] });
+    assert.ok(!("exportTo" in (await api.call("GET", `${collection}/api`)).body.spec));
+  });
+
   it("a dry run checks and changes nothing", async () => {
     await using api = await openTestApi();
     const tried = await api.call("POST", `${collection}?dryRun=All`, virtualService("web", "one"));

@@ -1,5 +1,6 @@
 /** Requests for objects and collections, as a Kubernetes API answers them. */
 import { type Config, type ConfigKey, isObject, type KubeObject } from "@flotilla/model";
+import { withoutNullFields } from "@flotilla/registry/config";
 import type { Draft } from "../store/durable/draft.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { manifestOf } from "../store/manifest-of.ts";
@@ -35,6 +36,13 @@ export interface Written {
 }
 
 export type PatchType = "merge" | "json" | "apply";
+
+export interface Patch {
+  readonly type: PatchType;
+  readonly body: unknown;
+  /** The body has some, and in an object a field that is null is an absent one. */
+  readonly mayAddNulls: boolean;
+}
 
 export class Objects {
   readonly #options: ObjectsOptions;
@@ -80,12 +88,7 @@ export class Objects {
     return this.#reply(path, await this.transact(write, dryRun));
   }
 
-  async patch(
-    path: ResourcePath,
-    name: string,
-    patch: { readonly type: PatchType; readonly body: unknown } & Application,
-    dryRun: boolean,
-  ): Promise<ObjectReply> {
+  async patch(path: ResourcePath, name: string, patch: Patch & Application, dryRun: boolean): Promise<ObjectReply> {
     let isNew = false;
     const written = await this.transact((draft, validate) => {
       const current = draft.get(keyOf(path, name));
@@ -94,7 +97,8 @@ export class Objects {
       if (current === undefined) throw notFound(path, name);
       const before = shown(current, path.apiVersion);
       const edited = patch.type === "json" ? applyJsonPatch(before, patch.body) : applyMergePatch(before, patch.body);
-      return this.#store(draft, path, current, admit(edited, { ...path, name }, validate));
+      const object = patch.mayAddNulls && isObject(edited) ? withoutNullFields(path.kind.kind, edited) : edited;
+      return this.#store(draft, path, current, admit(object, { ...path, name }, validate));
     }, dryRun);
     return { ...this.#reply(path, written), status: isNew ? 201 : 200 };
   }

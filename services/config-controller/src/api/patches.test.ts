@@ -156,6 +156,8 @@ describe("patches", () => {
     assert.equal((await api.call("PATCH", url, { metadata: { name: "other" } }, merge)).status, 400);
     assert.equal((await api.call("PATCH", url, {}, "application/strategic-merge-patch+json")).status, 415);
     assert.deepEqual((await api.call("GET", url)).body.spec.hosts, ["two"]);
+    const sparse = [{ op: "add", path: "/spec/exportTo", value: null }];
+    assert.ok(!("exportTo" in (await api.call("PATCH", url, sparse, json)).body.spec));
     await api.call("POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
     const labelled = await api.call(
       "PATCH",

@@ -1,6 +1,7 @@
 /** Maps requests to their answers, after the caller has proven the permission. */
 
-import { anything, type ConfigStore, StoreError } from "@flotilla/model";
+import { anything, type ConfigStore, containsNull, isObject, StoreError } from "@flotilla/model";
+import { withoutNullFields } from "@flotilla/registry/config";
 import { TimeSlice } from "@flotilla/runtime";
 import { parseDocumentAside } from "@flotilla/sources";
 import { type DurableStore, onBehalfOf } from "../store/durable/durable-store.ts";
@@ -10,7 +11,7 @@ import { applyAll, deleteAll } from "./batch.ts";
 import { discoveryDocument } from "./discovery.ts";
 import type { EventHistory } from "./event-history.ts";
 import type { ApiReply, ApiRequest } from "./https-server.ts";
-import { type Objects, type PatchType, shown } from "./objects.ts";
+import { type Objects, type Patch, type PatchType, shown } from "./objects.ts";
 import type { Route } from "./observe.ts";
 import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
 import { parseSelection } from "./selection.ts";
@@ -89,7 +90,7 @@ async function route(
   }
   const namespace = query.get("namespace") ?? "default";
   if (method === "POST" && path === ownPaths.apply)
-    return applyAll(options, await bodyOf(request), { ...applicationOf(query), namespace }, isDryRun(query));
+    return applyAll(options, await objectsOf(request), { ...applicationOf(query), namespace }, isDryRun(query));
   if (method === "POST" && path === ownPaths.delete)
     return deleteAll(options, await bodyOf(request), namespace, isDryRun(query));
   throw new ApiError(404, "NotFound", `the server could not find the requested resource ${path}`);
@@ -109,17 +110,13 @@ async function answer({ objects }: RouterOptions, path: ResourcePath, request: A
   const dryRun = isDryRun(query);
   if (name === undefined) {
     if (reading.includes(method)) return objects.list(path, query);
-    if (method === "POST") return objects.create(path, await bodyOf(request), dryRun);
+    if (method === "POST") return objects.create(path, await objectsOf(request, path.kind.kind), dryRun);
     if (method === "DELETE") return objects.deleteCollection(path, query, dryRun);
   } else {
     if (reading.includes(method)) return objects.get(path, name);
-    if (method === "PUT") return objects.update(path, name, await bodyOf(request), dryRun);
+    if (method === "PUT") return objects.update(path, name, await objectsOf(request, path.kind.kind), dryRun);
     if (method === "PATCH") {
-      const patch = {
-        type: patchType(request.contentType, path),
-        body: await bodyOf(request),
-        ...applicationOf(query),
-      };
+      const patch = { ...(await patchOf(request, path)), ...applicationOf(query) };
       return objects.patch(path, name, patch, dryRun);
     }
     if (method === "DELETE" && !path.isStatus) return objects.delete(path, name, await bodyOf(request, {}), dryRun);
@@ -174,6 +171,35 @@ async function bodyOf({ body, contentType }: ApiRequest, whenEmpty?: unknown): P
   if (timeSlice.isDue) await timeSlice.yield();
   if (problem !== undefined) throw new ApiError(400, "BadRequest", `the body cannot be read: ${problem.trim()}`);
   return value;
+}
+
+/** An object, or a List of some, without fields that are null. @param kind of an object that names none. @throws ApiError 400 */
+async function objectsOf(request: ApiRequest, kind = ""): Promise<unknown> {
+  const body = await bodyOf(request);
+  return inOneStep(() => withoutNullsWithin(body, kind));
+}
+
+async function patchOf(request: ApiRequest, path: ResourcePath): Promise<Patch> {
+  const type = patchType(request.contentType, path);
+  if (type === "apply") return { type, body: await objectsOf(request, path.kind.kind), mayAddNulls: false };
+  const body = await bodyOf(request);
+  return { type, body, mayAddNulls: await inOneStep(() => containsNull(body)) };
+}
+
+/** Megabytes take several milliseconds in each step: what follows begins in another turn of the event loop then. */
+async function inOneStep<Result>(work: () => Result): Promise<Result> {
+  const timeSlice = new TimeSlice();
+  const result = work();
+  if (timeSlice.isDue) await timeSlice.yield();
+  return result;
+}
+
+function withoutNullsWithin(body: unknown, otherwise: string): unknown {
+  if (!isObject(body)) return body;
+  const { kind, items } = body;
+  if (kind === "List" && Array.isArray(items))
+    return { ...body, items: items.map((item) => withoutNullsWithin(item, otherwise)) };
+  return withoutNullFields(typeof kind === "string" ? kind : otherwise, body);
 }
 
 interface Read {

@@ -4,7 +4,7 @@
  */
 import { isForeignKind, isIstioKind, kindNamed, kindOf } from "@flotilla/kinds";
 import type { Config, ConfigChange, ConfigKey, KubeObject, Provenance } from "@flotilla/model";
-import { configKind, configOf } from "@flotilla/registry/config";
+import { configKind, configOf, withoutNullFields } from "@flotilla/registry/config";
 import {
   type Admission,
   directorySource,
@@ -53,7 +53,7 @@ export function configPut(
   provenance: Provenance | undefined,
   revision: string,
 ): ConfigChange | undefined {
-  const value = configOf(object, provenance);
+  const value = configOf(withoutNullFields(object.kind, object), provenance);
   return value && configChangeOf(value, revision);
 }
 

@@ -26,6 +26,7 @@ export {
 export { equalJson } from "./config/equal.ts";
 export {
   apiGroup,
+  containsNull,
   creationTimeMs,
   type KubeMetadata,
   type KubeObject,
@@ -153,7 +154,14 @@ export { maxNamespaceLength, type ObjectName, objectName, problemOfName } from "
 export { quoteRegex } from "./names/regex.ts";
 export { type Branded, type TextCodec, type TextOf, textCodec } from "./names/text-codec.ts";
 export { NodeError, type NodeInfo, parseNode } from "./proxy/node.ts";
-export { metadataFlag, metadataText, type NodeMetadata, type PodPort, podPorts } from "./proxy/node-metadata.ts";
+export {
+  metadataFlag,
+  metadataMap,
+  metadataText,
+  type NodeMetadata,
+  type PodPort,
+  podPorts,
+} from "./proxy/node-metadata.ts";
 export {
   compareIstioVersions,
   type IpMode,
@@ -176,7 +184,6 @@ export {
   registrationReportBucket,
   registrationReportTtlMs,
 } from "./proxy/registered-workload.ts";
-export { takesAllocatedAddress } from "./service/allocated-address.ts";
 export { isHttp, isHttp2, isTcp, isTls, isUnsupported, type Protocol, parseProtocol } from "./service/protocol.ts";
 export {
   type KubernetesServiceTraits,
@@ -189,6 +196,7 @@ export {
   type ServiceKey,
   type ServicePort,
   serviceKeyText,
+  takesAllocatedAddress,
   type Visibility,
 } from "./service/service.ts";
 export { configStore } from "./store/complete-store.ts";

@@ -231,7 +231,7 @@ export class FileTable {
     }
     this.#inForce.set(id, { file, held });
     const hasMoved = before?.file !== file || before.held.line !== held.line;
-    // An equal object in another place is a change too: whoever shows it names that place.
+    // An equal object in another place is a change too: status pages name its place.
     if (before !== undefined && !hasMoved && equalJson(before.held.object, held.object)) return [];
     const provenance = { source: "file", location: `${file}:${held.line}` };
     return [{ op: "put", key: held.key, object: held.object, provenance }];

@@ -1,6 +1,8 @@
 /** A service of the mesh, whichever registry it comes from. */
 import type { LabelSelector } from "../config/label-selector.ts";
 import type { Labels } from "../config/selector.ts";
+import { ownValue } from "../json/own-value.ts";
+import { isWildcard } from "../names/host.ts";
 import type { Protocol } from "./protocol.ts";
 
 export interface ServicePort {
@@ -134,4 +136,14 @@ export interface ServiceKey {
 
 export function serviceKeyText({ shard, namespace, hostname, name }: ServiceKey): string {
   return `${shard}|${namespace}|${hostname}|${name}`;
+}
+
+/**
+ * Selects the hosts of ServiceEntries that automatic addresses are for: not where the entry opts out, and not a wildcard, which stands for many
+ * hosts. Source: Istio's label reference, istiod asked. @param isDynamic the proxy that is called resolves each host, so that a wildcard has an
+ * address too
+ */
+export function takesAllocatedAddress(labels: Labels, hostname: string, isDynamic: boolean): boolean {
+  const choice = ownValue(labels, "networking.istio.io/enable-autoallocate-ip");
+  return choice?.toLowerCase() !== "false" && (isDynamic || !isWildcard(hostname));
 }

@@ -108,14 +108,13 @@ export class ExternalSide {
 
   #convert(name: ObjectName): readonly Service[] {
     const entry = this.#objects.serviceEntries.get(name);
-    if (entry === undefined) return [];
     const annotations = this.#objects.namespaces.get(namespaceOf(name))?.metadata.annotations;
     const context = {
       canonicalExternalServices: this.#settings.canonicalExternalServices,
       statusAddresses: this.#settings.autoAllocate,
       ...(annotations === undefined ? {} : { namespaceAnnotations: annotations }),
     };
-    const convert = () => convertServiceEntry(entry, context);
+    const convert = () => (entry === undefined ? [] : convertServiceEntry(entry, context));
     return this.#failed.attempt(`ServiceEntry/${name}`, "its services", convert) ?? this.#services.get(name) ?? [];
   }
 

@@ -1,6 +1,6 @@
 /**
  * Published state of the registry: turns the current value of a key into a change, or into none. Gathers the results of a change while it
- * is computed: only differences from the state published before.
+ * is computed: only differences from the state published before. A computation that fails publishes nothing, so that its former results stay.
  */
 import {
   type Endpoint,

@@ -13,6 +13,7 @@ import {
   type Locality,
   matchesLabels,
   metadataFlag,
+  metadataMap,
   metadataText,
   ownValue,
   type PodPort,
@@ -70,6 +71,10 @@ export const facets = {
     read: ({ proxy }, patterns) => patterns.flatMap((pattern, i) => (pattern.matches(proxy) ? [i] : [])),
   } as ProxyFacet<readonly ProxyPattern[], readonly number[]>,
   /** The raw metadata value, whatever its type. */
+  annotation: {
+    name: "annotation",
+    read: ({ proxy }, key) => ownValue(metadataMap(proxy.metadata, "ANNOTATIONS"), key),
+  } as ProxyFacet<string, string | undefined>,
   metadata: { name: "metadata", read: ({ proxy }, key) => ownValue(proxy.metadata, key) } as ProxyFacet<
     string,
     unknown
@@ -165,6 +170,10 @@ export class ProxyAnswers {
   }
   get locality(): Locality {
     return this.#ask(facets.locality);
+  }
+  /** Of its pod, as its agent reports them. */
+  annotation(name: string): string | undefined {
+    return this.#context.facet(facets.annotation, name);
   }
   /** `name.namespace`: asking makes the result the proxy's own. */
   get id(): string {

@@ -2,7 +2,7 @@
  * The registries' description of a proxy's workload: its labels and its locality. Observed per proxy outside of any view, because the answer
  * is part of the facts that a view reads of its proxy (proxy-answers.ts).
  */
-import { type Endpoint, isObject, type Labels, type Locality, parseLocality } from "@flotilla/model";
+import { type Endpoint, type Labels, type Locality, metadataMap, parseLocality } from "@flotilla/model";
 import { query, type View } from "./view.ts";
 
 const topology = {
@@ -66,11 +66,7 @@ function isMachine({ shard, endpoint }: Registered): boolean {
 
 /** Labels that were set for the agent itself, beside those of its pod. */
 function staticLabels({ proxy }: View): Labels {
-  const labels = proxy.metadata("STATIC_LABELS");
-  if (!isObject(labels)) return {};
-  return Object.fromEntries(
-    Object.entries(labels).filter((one): one is [string, string] => typeof one[1] === "string"),
-  );
+  return metadataMap({ STATIC_LABELS: proxy.metadata("STATIC_LABELS") }, "STATIC_LABELS");
 }
 
 /**
@@ -83,14 +79,10 @@ export const proxyLocality = query<Locality | undefined>(
     const registered = view.read(endpointsOfProxy);
     const shard = `Kubernetes/${view.proxy.clusterId}`;
     const found =
-      registered
-        .filter((one) => one.shard === shard && (one.endpoint.definedBy === undefined || isPod(view, one)))
-        .find(hasLocality) ??
-      view.proxy.addresses
-        .flatMap((address) => podsAt(view, address))
-        .find((one) => parseLocality(one).region !== "") ??
-      registered.filter((one) => one.shard.startsWith("External/")).find(hasLocality);
-    if (found !== undefined) return parseLocality(typeof found === "string" ? found : found.endpoint.locality);
+      placeOf(registered.filter((one) => one.shard === shard && isNoOtherPod(view, one)).map(localityOf)) ??
+      placeOf(view.proxy.addresses.flatMap((address) => podsAt(view, address))) ??
+      placeOf(registered.filter((one) => one.shard.startsWith("External/")).map(localityOf));
+    if (found !== undefined) return found;
     const label = (name: string) => view.proxy.label(name) ?? "";
     const [region, zone, subzone] = [label(topology.region), label(topology.zone), label(topology.subzone)];
     return region + zone + subzone === "" ? undefined : { region, zone, subzone };
@@ -98,8 +90,17 @@ export const proxyLocality = query<Locality | undefined>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-function hasLocality({ endpoint }: Registered): boolean {
-  return parseLocality(endpoint.locality).region !== "";
+function isNoOtherPod(view: View, one: Registered): boolean {
+  return one.endpoint.definedBy === undefined || isPod(view, one);
+}
+
+function localityOf({ endpoint }: Registered): string {
+  return endpoint.locality;
+}
+
+/** The first that names a region. */
+function placeOf(localities: readonly string[]): Locality | undefined {
+  return localities.map(parseLocality).find(({ region }) => region !== "");
 }
 
 /** Localities of the pods at an address. */

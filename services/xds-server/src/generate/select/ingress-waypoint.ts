@@ -16,6 +16,7 @@ import { vipsOf } from "../../snapshot/scope/waypoint-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { addressText, type WaypointDestinations } from "../envoy/endpoints/reached-endpoint.ts";
 import { type ClusterTarget, isByDns } from "./cluster-target.ts";
+import { isUnspecified } from "./service-address.ts";
 
 export interface IngressWaypoint {
   /** The service behind it. */
@@ -38,7 +39,7 @@ export function ingressWaypoint(view: View, { service, port }: ClusterTarget): I
 
 function destinationsOf({ clusterVips }: Service, vip: string, port: number): string {
   const ofClusters = Object.entries(clusterVips).flatMap(([cluster, [first]]) => {
-    return first === undefined || first === unspecifiedAddress ? [] : [[cluster, addressText(first, port)] as const];
+    return first === undefined || isUnspecified(first) ? [] : [[cluster, addressText(first, port)] as const];
   });
   const destinations: WaypointDestinations = {
     any: addressText(vip, port),
@@ -46,8 +47,6 @@ function destinationsOf({ clusterVips }: Service, vip: string, port: number): st
   };
   return JSON.stringify(destinations);
 }
-
-const unspecifiedAddress = "0.0.0.0";
 
 /** Endpoints of the waypoint, and of a second one as far as it has a share of the load; none, rather than the service's own, where they have none. */
 export function waypointEndpoints(view: View, { service }: IngressWaypoint): EndpointShards {

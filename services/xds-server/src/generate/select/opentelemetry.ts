@@ -1,5 +1,4 @@
 /** OpenTelemetry's collector, by gRPC or HTTP. */
-import { isObject, ownValue } from "@flotilla/model";
 import { create, type GenMessage, type Message, pack } from "@flotilla/proto";
 import {
   type TypedExtensionConfig,
@@ -67,10 +66,8 @@ function grpcService(grpc: GrpcSettings | undefined, { hostname, cluster }: Outs
 
 /** The name that OpenTelemetry's conventions for Kubernetes give a workload. */
 function semanticName({ proxy }: View): string {
-  const annotations = proxy.metadata("ANNOTATIONS");
-  const stated = isObject(annotations) ? ownValue(annotations, "resource.opentelemetry.io/service.name") : undefined;
   const ofWorkload =
-    (typeof stated === "string" && stated) ||
+    proxy.annotation("resource.opentelemetry.io/service.name") ||
     proxy.label("app.kubernetes.io/instance") ||
     proxy.label("app.kubernetes.io/name") ||
     proxy.metadataText("WORKLOAD_NAME");

@@ -50,6 +50,7 @@ function ofService(view: View, provider: Traced): TracingProvider | undefined {
       const values = view.feature("providerHeaderValues");
       const build = view.proxy.isAtLeast(1, 29) ? zipkinConfig : olderZipkinConfig;
       const config = build(provider.value, service, values);
+      // The field came with Istio 1.28.
       if (!view.proxy.isAtLeast(1, 28)) config.traceContextOption = 0;
       const http = tracer("zipkin", ZipkinConfigSchema, config);
       return { ...plain, http, maxTagLength: provider.value.maxTagLength };

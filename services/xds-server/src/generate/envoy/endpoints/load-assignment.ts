@@ -19,7 +19,15 @@ import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/end
 import { destinationMetadata } from "../hbone/internal-transport.ts";
 import { type EndpointInputs, revisionOf } from "./endpoint-inputs.ts";
 import { distribute, failover, failoverByLabels, type Group } from "./locality-priority.ts";
-import { type ReachedEndpoint, splitHorizon, type Tunnel, type TunnelUse, withTunnel } from "./reached-endpoint.ts";
+import {
+  type ReachedEndpoint,
+  splitHorizon,
+  type Tunnel,
+  type TunnelUse,
+  throughWaypoint,
+  type WaypointDestinations,
+  withTunnel,
+} from "./reached-endpoint.ts";
 
 export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
   const labels = JSON.parse(inputs.subset) as Labels;
@@ -57,8 +65,11 @@ function reached(endpoints: readonly Endpoint[], inputs: EndpointInputs): readon
     gateways.size === 0 && farCalls === "direct-or-gateway"
       ? endpoints.filter(({ addresses }) => addresses[0] !== "")
       : splitHorizon(endpoints, inputs);
-  if (tunnels !== "none" || behindWaypoint !== "")
-    members = members.map((one) => (one.tunnel === undefined ? withTunnel(one, inputs) : one));
+  const destinations = behindWaypoint === "" ? undefined : (JSON.parse(behindWaypoint) as WaypointDestinations);
+  const carried = (one: ReachedEndpoint) =>
+    destinations === undefined ? withTunnel(one, tunnels) : throughWaypoint(one, destinations);
+  if (tunnels !== "none" || destinations !== undefined)
+    members = members.map((one) => (one.tunnel === undefined ? carried(one) : one));
   return needsMeshTls ? members.filter(({ tlsMode }) => tlsMode === "istio") : members;
 }
 

@@ -9,6 +9,7 @@ import {
   splitHorizon,
   type TunnelUse,
   takesHbone,
+  throughWaypoint,
   withTunnel,
 } from "./reached-endpoint.ts";
 
@@ -201,11 +202,10 @@ const tunnelCases: readonly (readonly [string, TunnelUse, typeof plain, string |
 
 describe("the tunnel to an endpoint", () => {
   for (const [name, tunnels, endpoint, local] of tunnelCases)
-    it(name, () => assert.equal(withTunnel(endpoint, { tunnels, behindWaypoint: "" }).tunnel?.local, local));
+    it(name, () => assert.equal(withTunnel(endpoint, tunnels).tunnel?.local, local));
   it("ends at the waypoint before a service, for the service's address", () => {
-    const behindWaypoint = JSON.stringify({ any: "10.96.0.1:80", ofClusters: { east: "10.97.0.1:80" } });
-    const tunnelOf = (clusterId: string) =>
-      withTunnel({ ...plain, clusterId }, { tunnels: "none", behindWaypoint }).tunnel;
+    const destinations = { any: "10.96.0.1:80", ofClusters: { east: "10.97.0.1:80" } };
+    const tunnelOf = (clusterId: string) => throughWaypoint({ ...plain, clusterId }, destinations).tunnel;
     const tunnel = { listener: "connect_originate", local: "10.96.0.1:80", waypoint: "10.0.0.1:8080" };
     assert.deepEqual(tunnelOf("own"), tunnel);
     assert.deepEqual(tunnelOf("east"), { ...tunnel, local: "10.97.0.1:80" });

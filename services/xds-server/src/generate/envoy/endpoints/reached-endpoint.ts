@@ -48,25 +48,21 @@ export function endsTunnelsItself({ labels }: Pick<Endpoint, "labels">): boolean
   return labels["networking.istio.io/tunnel"] === "http";
 }
 
-export interface TunnelChoice {
-  readonly tunnels: TunnelUse;
-  /** JSON of `WaypointDestinations`, of a service whose endpoints here are its waypoint's; "" elsewhere. */
-  readonly behindWaypoint: string;
-}
-
 /** A service behind a waypoint as `address:port`: each cluster's waypoint knows it by its address there. */
 export interface WaypointDestinations {
   readonly any: string;
   readonly ofClusters: Readonly<Record<string, string>>;
 }
 
-export function withTunnel(endpoint: ReachedEndpoint, { tunnels, behindWaypoint }: TunnelChoice): ReachedEndpoint {
+/** An endpoint of the waypoint as the way to the service behind it. */
+export function throughWaypoint(endpoint: ReachedEndpoint, { any, ofClusters }: WaypointDestinations): ReachedEndpoint {
+  const local = ownValue(ofClusters, endpoint.clusterId) ?? any;
+  const waypoint = addressText(endpoint.addresses[0] ?? "", endpoint.port);
+  return { ...endpoint, tunnel: { listener: "connect_originate", local, waypoint } };
+}
+
+export function withTunnel(endpoint: ReachedEndpoint, tunnels: TunnelUse): ReachedEndpoint {
   const own = addressText(endpoint.addresses[0] ?? "", endpoint.port);
-  if (behindWaypoint !== "") {
-    const { any, ofClusters } = JSON.parse(behindWaypoint) as WaypointDestinations;
-    const local = ownValue(ofClusters, endpoint.clusterId) ?? any;
-    return { ...endpoint, tunnel: { listener: "connect_originate", local, waypoint: own } };
-  }
   if (tunnels === "none" || !takesHbone(endpoint)) return endpoint;
   if (tunnels === "without-mesh-tls" && (endpoint.tlsMode === "istio" || endpoint.lostMeshTls)) return endpoint;
   const listener = tunnels === "east-west" ? "forward_inner_connect" : "connect_originate";

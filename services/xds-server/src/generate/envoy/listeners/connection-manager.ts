@@ -84,7 +84,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
       direction,
       first: [...(isScoped(routes) ? [lowerCaseHost] : []), ...(inputs.namesCallers === true ? [clientIdentity] : [])],
       suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
-      // As in istiod, whoever calls through the forward proxy is described to every service.
+      // As in istiod, callers of the forward proxy are described to every service.
       staysInMesh: inputs.allowAbsoluteUrl !== true && staysInMesh(traits.headers),
       peerMetadata: traits.httpMetadata,
       exchangedLabels: traits.exchangedLabels,

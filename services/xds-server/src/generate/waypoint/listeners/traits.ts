@@ -1,5 +1,4 @@
 /** The fields that the chains of a service behind a waypoint have in common: telemetry and extensions as its own policies have them. */
-import { isObject, ownValue } from "@flotilla/model";
 import type { PolicySubject } from "../../../snapshot/scope/policy-targets.ts";
 import { telemetryScope } from "../../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../../snapshot/view.ts";
@@ -28,9 +27,7 @@ export interface WaypointTraits {
 const identityAnnotation = "ambient.istio.io/xfcc-include-client-identity";
 
 function asksForCallers(view: View): boolean {
-  const annotations = view.proxy.metadata("ANNOTATIONS");
-  const value = isObject(annotations) ? ownValue(annotations, identityAnnotation) : undefined;
-  return typeof value === "string" && value.toLowerCase() === "true";
+  return view.proxy.annotation(identityAnnotation)?.toLowerCase() === "true";
 }
 
 const noStats: StatsFilters = { http: [], network: [] };

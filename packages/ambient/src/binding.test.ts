@@ -33,6 +33,7 @@ function short({ waypoint, canary, problem }: Binding): string {
 
 const use = (name: string) => ({ "istio.io/use-waypoint": name });
 const useOther = (name: string) => ({ ...use(name), "istio.io/use-waypoint-namespace": "other" });
+const twoOf = (second: string) => ({ ...use("all"), "istio.io/use-waypoint-canary": second });
 
 interface Case {
   readonly name: string;
@@ -87,34 +88,34 @@ const cases: readonly Case[] = [
   },
   {
     name: "a second one takes a share",
-    labels: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    labels: twoOf("services"),
     weight: "10",
     service: "all + services 10",
     workload: "all",
   },
   {
     name: "a share that is none",
-    labels: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    labels: twoOf("services"),
     weight: "101",
     service: "all CanaryInvalidWeight",
     workload: "all",
   },
   {
     name: "a second one without a share",
-    labels: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    labels: twoOf("services"),
     service: "all + services 0",
     workload: "all",
   },
   {
     name: "a second one and its share are those of the namespace",
-    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    home: twoOf("services"),
     homeWeight: "20",
     service: "all + services 20",
     workload: "all",
   },
   {
     name: "the share is the object's own, as integers are written",
-    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    home: twoOf("services"),
     weight: "+007",
     homeWeight: "20",
     service: "all + services 7",
@@ -123,7 +124,7 @@ const cases: readonly Case[] = [
   {
     name: "a second one of the namespace beside a first one of the object",
     labels: use("services"),
-    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    home: twoOf("services"),
     homeWeight: "20",
     service: "services",
     workload: "UnsupportedTrafficType",
@@ -131,7 +132,7 @@ const cases: readonly Case[] = [
   {
     name: "the object names no second one",
     labels: { "istio.io/use-waypoint-canary": "" },
-    home: { ...use("all"), "istio.io/use-waypoint-canary": "services" },
+    home: twoOf("services"),
     homeWeight: "20",
     service: "all",
     workload: "all",

@@ -31,6 +31,11 @@ export function counted(count: number, one: string, several: string = `${one}s`)
   return `${count} ${count === 1 ? one : several}`;
 }
 
+/** Of a parser's message, whose further lines show the place: without the colon that leads to these. */
+export function firstLine(message: string): string {
+  return (message.split("\n", 1)[0] ?? "").replace(/:$/, "");
+}
+
 /** Columns as wide as their longest cell, three spaces apart. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

@@ -75,24 +75,25 @@ suite("flotilla explain", () => {
   });
 
   it("names the command that lists what there is", async () => {
-    const server = createServer((_, response) => response.writeHead(404).end('web.shop gets no rds named "x"'));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { code, err } = await recordRun(["explain", "web.shop", "rds", "x", "--url", url]);
+    const { code, err } = await refused('web.shop gets no rds named "x"', ["web.shop", "rds", "x"]);
     assert.equal(code, 1);
     assert.match(err, /gets no rds named "x": `flotilla proxy-config routes web\.shop -o json` has all names/);
-    server.close();
-    server.closeAllConnections();
   });
 
   it("shows the reason of xds-server when it has no answer", async () => {
-    const server = createServer((_, response) => response.writeHead(404).end("Proxy x.y is not connected\n"));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { code, err } = await recordRun(["explain", "x.y", "rds", "80", "--url", url]);
+    const { code, err } = await refused("Proxy x.y is not connected\n", ["x.y", "rds", "80"]);
     assert.equal(code, 1);
     assert.equal(err, "flotilla: [CLI_ABSENT] Proxy x.y is not connected\n");
-    server.close();
-    server.closeAllConnections();
   });
 });
+
+/** The run beside an xds-server that answers with status 404. */
+async function refused(answer: string, operands: readonly string[]) {
+  const server = createServer((_, response) => response.writeHead(404).end(answer));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const run = await recordRun(["explain", ...operands, "--url", url]);
+  server.close();
+  server.closeAllConnections();
+  return run;
+}

@@ -16,6 +16,7 @@ import { filesOf, readManifestText } from "../api/manifests.ts";
 import type { inject as definition } from "../definitions/offline.ts";
 import { CliError } from "../errors.ts";
 import { readInjectionInputs } from "../inject/injection-inputs.ts";
+import { firstLine } from "../output.ts";
 import type { Invocation, Run } from "../parse/definition.ts";
 
 /** Objects without a pod are written as they stand in their file. */
@@ -84,8 +85,7 @@ function documentsOf(file: string): readonly PlacedDocument[] {
   return documents.flatMap((document, index) => {
     const place = documents.length === 1 ? source : `${source}, document ${index + 1}`;
     const [error] = document.errors;
-    if (error !== undefined)
-      throw new CliError("CLI_REFUSED", `${place}: ${(error.message.split("\n", 1)[0] ?? "").replace(/:$/, "")}`);
+    if (error !== undefined) throw new CliError("CLI_REFUSED", `${place}: ${firstLine(error.message)}`);
     const object: unknown = document.toJS();
     if (object === null || object === undefined) return [];
     if (!isObject(object)) throw new CliError("CLI_REFUSED", `${place}: is no object`);

@@ -5,6 +5,7 @@ import { applyMeshConfig, defaultMeshConfig, isObject, type JsonObject, ownValue
 import { hasErrors, problemText, validateMeshConfig } from "@flotilla/validation";
 import { parse } from "yaml";
 import { CliError } from "../errors.ts";
+import { firstLine } from "../output.ts";
 
 export interface InjectionFiles {
   readonly injectionConfig: string | undefined;
@@ -50,8 +51,7 @@ function dataOfMap(file: string): JsonObject | undefined {
   try {
     value = parse(readFileSync(file, "utf8"), { uniqueKeys: false });
   } catch (cause) {
-    const [reason = ""] = (cause as Error).message.split("\n", 1);
-    throw new CliError("CLI_REFUSED", `${file}: ${reason.replace(/:$/, "")}`, { cause });
+    throw new CliError("CLI_REFUSED", `${file}: ${firstLine((cause as Error).message)}`, { cause });
   }
   return isObject(value) && value["kind"] === "ConfigMap" && isObject(value["data"])
     ? (value["data"] as JsonObject)

@@ -68,9 +68,7 @@ export class Core {
         }
         return subject;
       },
-      identity: standing.identity,
-      again: standing.again,
-      release: standing.release,
+      ...{ identity: standing.identity, again: standing.again, release: standing.release },
     };
   }
 

@@ -1,3 +1,7 @@
+/**
+ * Objects in, services and endpoints out. A change of an object recomputes only its dependents, and only differences from the state
+ * published before are published. What cannot be computed for one object is a problem of that object: the others go on.
+ */
 import {
   type Config,
   type ConfigKey,

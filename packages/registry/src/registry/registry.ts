@@ -1,6 +1,6 @@
 /**
  * Objects in, services and endpoints out. A change of an object recomputes only its dependents, and only differences from the state
- * published before are published. What cannot be computed for one object is a problem of that object: the others go on.
+ * published before are published. Where one object cannot be computed, that is its problem alone: the others go on.
  */
 import {
   type Config,

@@ -126,6 +126,7 @@ export {
   parseSniName,
   sniName,
 } from "./names/cluster-name.ts";
+export { type ClusterObjectName, clusterObjectName, parseClusterObjectName } from "./names/cluster-object-name.ts";
 export {
   type CredentialName,
   type CredentialReference,

@@ -1,7 +1,10 @@
 /** Configuration objects: Istio's kinds, Gateway API kinds, and the core Kubernetes kinds that configuration refers to. */
 import type { Branded } from "../names/text-codec.ts";
 
-/** `namespace` is "" for cluster-scoped kinds. `kind` is unambiguous: Gateway API's Gateway is `KubernetesGateway`. */
+/**
+ * `namespace` is "" for cluster-scoped kinds. `kind` is unambiguous: Gateway API's Gateway is `KubernetesGateway`. `name` is that of the object,
+ * or of `clusterObjectName` for one of another cluster.
+ */
 export interface ConfigKey {
   readonly kind: string;
   readonly namespace: string;

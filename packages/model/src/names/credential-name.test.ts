@@ -60,9 +60,8 @@ describe("names of SDS resources", () => {
 
 describe("references to credentials", () => {
   const named = (name: string, namespace?: string, kind: "Secret" | "ConfigMap" = "Secret"): CredentialReference => ({
-    kind,
-    namespace,
-    name,
+    ...{ kind, namespace, name },
+    isOfProxy: namespace === undefined,
   });
   const cases: readonly (readonly [string, unknown, readonly CredentialReference[]])[] = [
     [
@@ -72,7 +71,13 @@ describe("references to credentials", () => {
     ],
     ["a name with a scheme", { tls: { credentialName: "kubernetes-gateway://priv/a" } }, [named("a", "priv")]],
     ["an empty name", { tls: { credentialName: "" } }, []],
-    ["an Ingress", { tls: [{ secretName: "a" }] }, [named("a")]],
+    ["an Ingress", { tls: [{ secretName: "a" }] }, [{ ...named("a"), isOfProxy: false }]],
+    ["a WasmPlugin", { imagePullSecret: "a" }, [named("a")]],
+    [
+      "a name with a namespace",
+      { credentialName: "kubernetes://shop/a" },
+      [{ ...named("a", "shop"), isOfProxy: true }],
+    ],
     [
       "listeners of the Gateway API",
       { listeners: [{ tls: { certificateRefs: [{ name: "a" }, { kind: "Secret", name: "b", namespace: "priv" }] } }] },

@@ -61,11 +61,15 @@ export interface CredentialReference {
   /** Undefined: that of the proxy that asks, which the field does not name. */
   readonly namespace: string | undefined;
   readonly name: string;
+  /** Looked up in the cluster of the proxy that asks, before the own one; others are of the own cluster alone. */
+  readonly isOfProxy: boolean;
 }
 
+/** Of the own cluster, as is what the Gateway API refers to. */
+const ingressField = "secretName";
 /** Fields of Gateways, DestinationRules, Ingresses, WasmPlugins. */
 const nameFields: ReadonlySet<string> = new Set([
-  ...["credentialName", "credentialNames", "caCertCredentialName", "secretName", "imagePullSecret"],
+  ...["credentialName", "credentialNames", "caCertCredentialName", ingressField, "imagePullSecret"],
 ]);
 /** Fields of the Gateway API, whose namespace is the object's own unless they name one. */
 const objectFields: ReadonlySet<string> = new Set([
@@ -77,7 +81,7 @@ export function credentialReferences(namespace: string, spec: unknown): readonly
   const found: CredentialReference[] = [];
   const visit = (value: unknown, field: string): void => {
     if (typeof value === "string") {
-      const reference = referenceOf(value, nameFields.has(field));
+      const reference = referenceOf(value, field);
       if (reference !== undefined) found.push(reference);
     } else if (Array.isArray(value)) for (const item of value) visit(item, field);
     else if (typeof value === "object" && value !== null) {
@@ -89,17 +93,20 @@ export function credentialReferences(namespace: string, spec: unknown): readonly
   return found;
 }
 
-function referenceOf(text: string, isName: boolean): CredentialReference | undefined {
+function referenceOf(text: string, field: string): CredentialReference | undefined {
   const parsed = parseCredentialName(text);
-  if (parsed !== undefined)
-    return { kind: parsed.kind, namespace: parsed.namespace || undefined, name: withoutRootSuffix(parsed.object) };
-  if (!isName || problemOfName(text) !== undefined) return undefined;
-  return { kind: "Secret", namespace: undefined, name: withoutRootSuffix(text) };
+  if (parsed !== undefined) {
+    const { kind, scheme, object } = parsed;
+    const isOfProxy = scheme === "kubernetes";
+    return { kind, namespace: parsed.namespace || undefined, name: withoutRootSuffix(object), isOfProxy };
+  }
+  if (!nameFields.has(field) || problemOfName(text) !== undefined) return undefined;
+  return { kind: "Secret", namespace: undefined, name: withoutRootSuffix(text), isOfProxy: field !== ingressField };
 }
 
 function objectReference(own: string, value: object): readonly CredentialReference[] {
   const { kind = "Secret", namespace = own, name } = value as { kind?: unknown; namespace?: unknown; name?: unknown };
   if ((kind !== "Secret" && kind !== "ConfigMap") || typeof namespace !== "string" || typeof name !== "string")
     return [];
-  return [{ kind, namespace, name }];
+  return [{ kind, namespace, name, isOfProxy: false }];
 }

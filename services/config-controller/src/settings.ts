@@ -2,7 +2,7 @@
 import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { attestSettings, busSettings } from "@flotilla/bus";
 import { injectionSettings } from "@flotilla/injection";
-import { apiServerSettings } from "@flotilla/kube-api";
+import { apiServerSettings, remoteClusterSettings } from "@flotilla/kube-api";
 import { electionSettings } from "@flotilla/leadership";
 import {
   defaultPorts,
@@ -67,6 +67,12 @@ export const settings = {
     sentence: "Directory of YAML and JSON files with configuration; followed while running.",
   }),
   ...apiServerSettings,
+  ...remoteClusterSettings,
+  remoteSecrets: flag({
+    env: "PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER",
+    default: true,
+    sentence: "Secrets of other clusters are read, for the proxies there; xds-server needs it too.",
+  }),
   ...electionSettings,
   revision: text({
     env: "REVISION",

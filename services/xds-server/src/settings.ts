@@ -17,6 +17,7 @@ import {
   text,
   tlsPortSettings,
 } from "@flotilla/runtime";
+import { secretSettings } from "./app/secret-settings.ts";
 import { debugSettings } from "./debug/debug-settings.ts";
 import { featureSettings } from "./snapshot/features.ts";
 
@@ -64,12 +65,7 @@ export const settings = {
     sentence:
       "The plaintext port takes a token, if one is sent, for the caller's identity; Secrets are sent over TLS only.",
   }),
-  secretReaders: list({
-    env: "SECRET_READERS",
-    default: [],
-    sentence:
-      "Without a Kubernetes API: the accounts that may have the key pairs of their namespace, as namespace/account, namespace/* or *; if not set, routers and those that a DestinationRule selects.",
-  }),
+  ...secretSettings,
   ...debugSettings,
   apiAuth: flag({
     env: "ENABLE_XDS_API_GENERATOR_AUTH",

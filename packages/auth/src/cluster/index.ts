@@ -2,6 +2,7 @@
 export { apiServerSettings } from "@flotilla/kube-api";
 export { requestFromSigner, type SignerCall } from "./certificate-request.ts";
 export {
+  aliasesOf,
   type ClusterSettings,
   clusterSettings,
   type OwnCluster,
@@ -11,5 +12,5 @@ export {
   openPageReviewer,
   type PageReviewer,
 } from "./open-cluster.ts";
-export type { Account, ReviewSecretAccess } from "./secret-reviewer.ts";
+export type { Account, ClusterAccount, ReviewSecretAccess, SecretVerdict } from "./secret-reviewer.ts";
 export type { ClusterListener, RemoteTokenReviewersOptions } from "./token-reviewers.ts";

@@ -12,7 +12,7 @@ import {
 } from "@flotilla/kube-api";
 import { integer, type Logger, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
 import type { ReviewToken, TokenReviewOptions } from "../token-review.ts";
-import { type ReviewSecretAccess, secretReviewer } from "./secret-reviewer.ts";
+import { type ReviewSecretAccess, reviewInClusters, secretReviewer } from "./secret-reviewer.ts";
 import { type ClusterListener, RemoteTokenReviewers, tokenReviewer } from "./token-reviewers.ts";
 
 /**
@@ -23,8 +23,10 @@ export interface OwnCluster extends Disposable {
   readonly api: KubeApi;
   /** For tokenReviewAuthenticator. */
   readonly review: Pick<TokenReviewOptions, "clusterId" | "aliases" | "reviewerOf" | "policy">;
-  /** Reviews the access of accounts to the Secrets of their namespaces. */
+  /** Reviews the access of accounts to the Secrets of their namespaces, each in its own cluster. */
   readonly reviewSecretAccess: ReviewSecretAccess;
+  /** Resolves once it is known which other clusters there are. */
+  readonly isRemote: (cluster: string) => Promise<boolean>;
   /** Called when other clusters are known. */
   onRemote(listener: ClusterListener): void;
   /** Reads the Secrets, or the files, of other clusters until `stop` fires. */
@@ -60,11 +62,15 @@ export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnC
     api,
     review: {
       clusterId,
-      aliases: new Map(clusterAliases.map((text) => text.split("=") as [string, string])),
+      aliases: aliasesOf(clusterAliases),
       reviewerOf: (cluster) => (cluster === clusterId ? reviewer : remotes.reviewerOf(cluster)),
       policy: jwtPolicy === "first-party-jwt" ? "first-party" : "third-party",
     },
-    reviewSecretAccess: secretReviewer(api, maxReviews),
+    reviewSecretAccess: reviewInClusters({
+      ...{ ownCluster: clusterId, own: secretReviewer(api, maxReviews) },
+      reviewerOf: (cluster) => remotes.secretReviewerOf(cluster),
+    }),
+    isRemote: async (cluster) => (await remotes.secretReviewerOf(cluster)) !== undefined,
     onRemote: (listener) => remotes.onChange(listener),
     followRemotes: ({ log, onProblem }, stop) => follow(api, remotes, { settings, log, onProblem }, stop),
     [Symbol.dispose]: () => {
@@ -125,6 +131,11 @@ export const clusterSettings = {
     sentence: "Tokens that the API server is asked about at a time.",
   }),
 } as const;
+
+/** Other names of clusters, each with the cluster's own; of CLUSTER_ALIASES. */
+export function aliasesOf(clusterAliases: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(clusterAliases.map((text) => text.split("=") as [string, string]));
+}
 
 /** Values of `clusterSettings`. */
 export type ClusterSettings = SettingsOf<typeof clusterSettings>;

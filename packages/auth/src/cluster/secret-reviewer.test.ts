@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fakeApi, refusedByApi } from "./fake-api.fixture.ts";
-import { secretReviewer } from "./secret-reviewer.ts";
+import { reviewInClusters, secretReviewer } from "./secret-reviewer.ts";
 
 const web = { namespace: "shop", serviceAccount: "web" };
 
@@ -24,5 +24,26 @@ describe("reviews of accounts by the API server", () => {
   it("reject when the API server refuses to say", async () => {
     const review = secretReviewer(fakeApi(() => Promise.reject(refusedByApi("no"))).api, 1);
     await assert.rejects(review(web), { code: "KUBE_REFUSED" });
+  });
+});
+
+describe("reviews of accounts in their clusters", () => {
+  it("are the API server's of each, and without one the cluster is unknown", async () => {
+    const review = reviewInClusters({
+      ownCluster: "own",
+      own: async ({ namespace }) => namespace === "shop",
+      reviewerOf: async (cluster) => (cluster === "east" ? async ({ namespace }) => namespace === "bank" : undefined),
+    });
+    const asked = (cluster: string, namespace: string) => review({ cluster, namespace, serviceAccount: "web" });
+    const places = [
+      ["own", "shop"],
+      ["own", "bank"],
+      ["east", "shop"],
+      ["east", "bank"],
+      ["", "shop"],
+    ] as const;
+    assert.deepEqual(await Promise.all(places.map(([cluster, namespace]) => asked(cluster, namespace))), [
+      ...["granted", "refused", "refused", "granted", "unknown-cluster"],
+    ]);
   });
 });

@@ -86,6 +86,19 @@ describe("token reviewers of other clusters", () => {
     assert.deepEqual(changes, ["east a", "west b", "east undefined"]);
   });
 
+  it("review rights to Secrets once it is known which clusters there are", async () => {
+    const { reviewers } = setUp();
+    using _ = reviewers;
+    const found = ["east", "west"].map((cluster) => reviewers.secretReviewerOf(cluster));
+    const early = await Promise.race([...found, Promise.resolve("not known yet")]);
+    assert.equal(early, "not known yet");
+    reviewers.replaceClusters(named({ east: "a" }));
+    assert.deepEqual(
+      (await Promise.all(found)).map((one) => typeof one),
+      ["function", "undefined"],
+    );
+  });
+
   it("are announced to a listener that comes later", async () => {
     const { reviewers } = setUp();
     using _ = reviewers;

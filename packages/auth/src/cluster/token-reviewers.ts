@@ -1,9 +1,11 @@
 /**
- * API servers as reviewers of tokens: the own one, and one for each cluster that a Secret names. Clusters are added, change
+ * API servers as reviewers of tokens and of rights: the own one, and one for each cluster that a Secret names. Clusters are added, change
  * their credentials and are removed while calls are made.
  */
 import { type KubeApi, type KubeConfig, openKubeApi, type RemoteClusters, type TokenReview } from "@flotilla/kube-api";
 import type { ReviewToken } from "../token-review.ts";
+import { atATime } from "./at-a-time.ts";
+import { type ReviewAccount, secretReviewer } from "./secret-reviewer.ts";
 
 const path = "/apis/authentication.k8s.io/v1/tokenreviews";
 
@@ -27,6 +29,7 @@ interface Reviewer {
   readonly kubeconfig: string;
   readonly api: KubeApi;
   readonly review: ReviewToken;
+  readonly reviewSecrets: ReviewAccount;
 }
 
 /** Called with the API server of each cluster that is known from now on, and with undefined for one that is left. */
@@ -41,14 +44,12 @@ export interface RemoteTokenReviewersOptions {
 /** A review that has begun may end over the old connection. */
 const goodbyeMs = 30_000;
 
-/**
- * API servers of other clusters as reviewers of tokens, one for each cluster that a Secret names. They come, change their
- * credentials and go while calls are made.
- */
+/** API servers of other clusters, one for each cluster that a Secret names. They come, change their credentials and go while calls are made. */
 export class RemoteTokenReviewers implements Disposable {
   readonly #options: RemoteTokenReviewersOptions;
   readonly #reviewers = new Map<string, Reviewer>();
   readonly #leaving = new Map<KubeApi, NodeJS.Timeout>();
+  readonly #read = Promise.withResolvers<void>();
   #listener: ClusterListener = () => undefined;
 
   constructor(options: RemoteTokenReviewersOptions) {
@@ -58,6 +59,12 @@ export class RemoteTokenReviewers implements Disposable {
   /** Undefined for a cluster that is not known, or not any more. */
   reviewerOf(cluster: string): ReviewToken | undefined {
     return this.#reviewers.get(cluster)?.review;
+  }
+
+  /** The same for rights to Secrets, once it is known which clusters there are. */
+  async secretReviewerOf(cluster: string): Promise<ReviewAccount | undefined> {
+    await this.#read.promise;
+    return this.#reviewers.get(cluster)?.reviewSecrets;
   }
 
   /** One listener; it is called for those that are known already. */
@@ -73,7 +80,8 @@ export class RemoteTokenReviewers implements Disposable {
       const before = this.#reviewers.get(cluster);
       if (config === undefined || before?.kubeconfig === kubeconfig) continue;
       const api = open(config);
-      this.#reviewers.set(cluster, { kubeconfig, api, review: tokenReviewer(api, maxReviews) });
+      const review = tokenReviewer(api, maxReviews);
+      this.#reviewers.set(cluster, { kubeconfig, api, review, reviewSecrets: secretReviewer(api, maxReviews) });
       this.#listener(cluster, api);
       if (before !== undefined) this.#leave(before.api);
     }
@@ -83,6 +91,7 @@ export class RemoteTokenReviewers implements Disposable {
       this.#listener(cluster, undefined);
       this.#leave(api);
     }
+    this.#read.resolve();
   }
 
   [Symbol.dispose](): void {
@@ -102,25 +111,4 @@ export class RemoteTokenReviewers implements Disposable {
     };
     this.#leaving.set(api, setTimeout(end, goodbyeMs));
   }
-}
-
-/**
- * Bounds how many questions wait for the API server at a time: a storm of callers must not become a storm there. Runs tasks
- * in order, `max` at a time.
- */
-export function atATime(max: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (task) => {
-    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
-    try {
-      return await task();
-    } finally {
-      // The next task in the queue takes over the place.
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
-  };
 }

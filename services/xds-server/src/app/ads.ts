@@ -1,5 +1,6 @@
 /** The aggregated discovery service, with its settings. */
 import { randomUUID } from "node:crypto";
+import { aliasesOf } from "@flotilla/auth/cluster";
 import { releaseMemory, releaseWhenQuiet } from "@flotilla/runtime";
 import manifest from "../../package.json" with { type: "json" };
 import { type AdsOptions, AdsServer } from "../serve/ads-server.ts";
@@ -37,6 +38,7 @@ export function createAdsServer({ settings, log }: XdsService, parts: AdsParts):
     noncePrefix: randomUUID().slice(0, 8),
     server: serverIdentifier(replica),
     unreadable: ownConfigProblems,
+    clusterAliases: aliasesOf(settings.clusterAliases),
     apiNamespace: () => apiNamespaceOf(settings, mesh.core.mesh.rootNamespace),
   });
 }

@@ -3,13 +3,13 @@
  * identical sets, because the graph finds the same results for them.
  */
 import { parseIdentity } from "@flotilla/auth";
-import type { Account } from "@flotilla/auth/cluster";
+import type { ClusterAccount, SecretVerdict } from "@flotilla/auth/cluster";
 import type { Observation } from "@flotilla/incremental";
 import type { AppliedSet, Cause, Change } from "@flotilla/model";
 import { typeUrl as typeUrls } from "@flotilla/proto";
 import { Identities, Interner, type NameSet, type ResourceSet, sameNames, withFormer } from "@flotilla/xds";
 import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "../serve/resource-source.ts";
-import type { SecretAccess, Subject } from "../snapshot/subject.ts";
+import type { Subject } from "../snapshot/subject.ts";
 import type { Core, Refusal } from "./core.ts";
 
 export interface ApplyOptions {
@@ -28,12 +28,12 @@ export interface ChangeListener {
 /** The verdict on one account, as long as it is followed. */
 export interface FollowedAccount extends Disposable {
   /** Undefined until it is known. */
-  readonly verdict: SecretAccess | undefined;
+  readonly verdict: SecretVerdict | undefined;
 }
 
 export interface SecretReviews {
   /** `onVerdict` is called when the verdict becomes known and when it changes. */
-  follow(account: Account, onVerdict: () => void): FollowedAccount;
+  follow(account: ClusterAccount, onVerdict: () => void): FollowedAccount;
 }
 
 export interface CoreSource extends ResourceSource {
@@ -86,10 +86,12 @@ function mayHaveSecrets({ identities, isPlaintext }: ClientIdentity): boolean {
 }
 
 /** The account that the caller proved and that its node is: connections are refused where there is none. */
-function accountOf({ identities, proxy: { namespace, serviceAccount } }: ClientIdentity): Account | undefined {
-  return identities
+function accountOf({ identities, proxy }: ClientIdentity): ClusterAccount | undefined {
+  const { namespace, serviceAccount, clusterId: cluster } = proxy;
+  const proven = identities
     .map(parseIdentity)
     .find((one) => one?.namespace === namespace && (serviceAccount === "" || one.serviceAccount === serviceAccount));
+  return proven && { namespace, serviceAccount: proven.serviceAccount, cluster };
 }
 
 const secretTypeUrl: string = typeUrls.secret;
@@ -208,7 +210,7 @@ class Session implements ProxySession {
     return this.#proven.subject;
   }
 
-  /** The subject with the verdict on its account; undefined while that is not known. */
+  /** The subject with the verdict on its account; undefined while that is not known, or its cluster is not: it keeps what it was sent. */
   #reviewedSubject(): Subject | undefined {
     const of = this.#subject.value;
     if (this.#reviews === undefined) return of;
@@ -216,7 +218,7 @@ class Session implements ProxySession {
     if (account === undefined) return undefined;
     this.#account ??= this.#reviews.follow(account, () => this.#secretsAreStale());
     const { verdict } = this.#account;
-    if (verdict === undefined) return undefined;
+    if (verdict === undefined || verdict === "unknown-cluster") return undefined;
     if (this.#reviewed?.of !== of || this.#reviewed.subject.secretAccess !== verdict)
       this.#reviewed = { of, subject: { ...of, secretAccess: verdict } };
     return this.#reviewed.subject;

@@ -1,7 +1,7 @@
 /** Accounts that may read Secrets: what is asked, how long a verdict counts, and what a session is sent meanwhile. */
 import assert from "node:assert/strict";
 import { describe, it, mock } from "node:test";
-import type { Account } from "@flotilla/auth/cluster";
+import type { ClusterAccount, SecretVerdict } from "@flotilla/auth/cluster";
 import { typeUrl } from "@flotilla/proto";
 import { createLogger, noopLogger } from "@flotilla/runtime";
 import { nameSet } from "@flotilla/xds";
@@ -14,15 +14,15 @@ import { createCoreSource } from "./core-source.ts";
 import { AccountReviews, decideSecrets, reviewByList } from "./secret-access.ts";
 
 const log = createLogger("test", "error");
-const web: Account = { namespace: "shop", serviceAccount: "web" };
+const web: ClusterAccount = { namespace: "shop", serviceAccount: "web", cluster: "Kubernetes" };
 
-/** Answers of an API server, one after the other, each when it is released. */
+/** Answers of API servers, one after the other, each when it is released. */
 function answering() {
   const asked: string[] = [];
-  const waiting: PromiseWithResolvers<boolean>[] = [];
-  const review = ({ namespace, serviceAccount }: Account): Promise<boolean> => {
-    asked.push(`${namespace}/${serviceAccount}`);
-    const next = Promise.withResolvers<boolean>();
+  const waiting: PromiseWithResolvers<SecretVerdict>[] = [];
+  const review = ({ namespace, serviceAccount, cluster }: ClusterAccount): Promise<SecretVerdict> => {
+    asked.push(`${cluster === "Kubernetes" ? "" : `${cluster}: `}${namespace}/${serviceAccount}`);
+    const next = Promise.withResolvers<SecretVerdict>();
     waiting.push(next);
     return next.promise;
   };
@@ -30,8 +30,8 @@ function answering() {
   return {
     asked,
     review,
-    answer: async (allowed: boolean) => {
-      waiting.shift()?.resolve(allowed);
+    answer: async (verdict: boolean | SecretVerdict) => {
+      waiting.shift()?.resolve(verdict === true ? "granted" : verdict === false ? "refused" : verdict);
       await settled();
     },
     fail: async () => {
@@ -96,32 +96,69 @@ describe("reviews of accounts", () => {
     mock.timers.reset();
   });
 
+  it("are of an account in a cluster, and made anew when that comes, changes or goes", async () => {
+    const api = answering();
+    using reviews = new AccountReviews({ review: api.review, log: noopLogger });
+    let heard = 0;
+    using east = reviews.follow({ ...web, cluster: "east" }, () => heard++);
+    using own = reviews.follow(web, () => undefined);
+    assert.deepEqual(api.asked, ["east: shop/web", "shop/web"]);
+    reviews.noteCluster("east");
+    await api.answer("unknown-cluster");
+    await api.answer(true);
+    assert.deepEqual([east.verdict, own.verdict, heard], [undefined, "granted", 0], "an answer that was overtaken");
+    await api.answer(true);
+    assert.deepEqual([east.verdict, heard], ["granted", 1]);
+    reviews.noteCluster("east");
+    await api.answer("unknown-cluster");
+    assert.deepEqual([east.verdict, heard, api.asked.length], ["unknown-cluster", 2, 4]);
+    reviews.noteCluster("west");
+    assert.equal(api.asked.length, 4);
+  });
+
   it("go by a list where there is no API server", async () => {
     const asked = (list: readonly string[]) => reviewByList(list)(web);
     const answers = [["shop/web"], ["shop/*"], ["*"], ["shop/batch"], ["other/*"], []].map(asked);
-    assert.deepEqual(await Promise.all(answers), [true, true, true, false, false, false]);
+    assert.deepEqual(await Promise.all(answers), [
+      ...["granted", "granted", "granted", "refused", "refused", "refused"],
+    ]);
   });
 });
 
 describe("the right to Secrets", () => {
   /** The reviews that a mesh is given, and those that come back to be disposed of. */
-  function decided(secretReaders: readonly string[], reviewSecretAccess?: () => Promise<boolean>) {
+  function decided(
+    secretReaders: readonly string[],
+    { verdict, remoteSecrets = true }: { readonly verdict?: SecretVerdict; readonly remoteSecrets?: boolean } = {},
+  ) {
     const given: unknown[] = [];
     const mesh = { source: { decideSecrets: (reviews: unknown) => void given.push(reviews) } };
-    const identity = { cluster: reviewSecretAccess && { reviewSecretAccess } };
-    const service = { settings: { secretReaders }, log: noopLogger } as unknown as XdsService;
-    return { given, owned: decideSecrets(service, { mesh, identity } as never) };
+    const listeners: ((cluster: string) => void)[] = [];
+    const cluster = verdict && {
+      ...{ review: { clusterId: "Kubernetes" }, reviewSecretAccess: async () => verdict },
+      isRemote: async (name: string) => name === "east",
+      onRemote: (listener: (name: string) => void) => void listeners.push(listener),
+    };
+    const service = { settings: { secretReaders, remoteSecrets }, log: noopLogger } as unknown as XdsService;
+    return { given, listeners, owned: decideSecrets(service, { mesh, identity: { cluster } } as never) };
   }
-  const verdictOf = async (reviews: unknown) => {
-    using followed = (reviews as AccountReviews).follow(web, () => undefined);
+  const verdictOf = async (reviews: unknown, cluster = "Kubernetes") => {
+    using followed = (reviews as AccountReviews).follow({ ...web, cluster }, () => undefined);
     await new Promise(setImmediate);
     return followed.verdict;
   };
   it("is decided by the API server where there is one", async () => {
-    const { given, owned } = decided(["shop/web"], async () => false);
+    const { given, listeners, owned } = decided(["shop/web"], { verdict: "refused" });
     using _ = owned;
-    assert.deepEqual(given, [owned]);
+    assert.deepEqual([given, listeners.length], [[owned], 1]);
     assert.equal(await verdictOf(given[0]), "refused");
+    assert.equal(await verdictOf(given[0], "east"), "refused");
+  });
+  it("is no account's of another cluster where these are not asked", async () => {
+    const { given, owned } = decided([], { verdict: "granted", remoteSecrets: false });
+    using _ = owned;
+    const verdicts = ["Kubernetes", "east", "nowhere"].map((cluster) => verdictOf(given[0], cluster));
+    assert.deepEqual(await Promise.all(verdicts), ["granted", "refused", "unknown-cluster"]);
   });
   it("is decided by the list where there is none", async () => {
     const { given, owned } = decided(["shop/web"]);
@@ -168,6 +205,30 @@ describe("a session whose account is reviewed", () => {
     await api.answer(false);
     assert.deepEqual(names(), [root]);
     session.close();
+  });
+
+  it("is not answered while its cluster is not known", async () => {
+    const { api, session, names } = aSession({ proxy: aSidecar("shop", { CLUSTER_ID: "east" }) });
+    names();
+    await api.answer("unknown-cluster");
+    assert.deepEqual([names(), api.asked], [["nothing"], ["east: shop/web"]]);
+    session.close();
+  });
+
+  it("keeps what it was sent when its cluster is left, and goes on when it comes back", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const { api, session, names, stale } = aSession();
+    names();
+    await api.answer(true);
+    assert.deepEqual(names(), [key, root]);
+    mock.timers.tick(300_000);
+    await api.answer("unknown-cluster");
+    assert.deepEqual([names(), stale()], [["nothing"], 2]);
+    mock.timers.tick(60_000);
+    await api.answer(true);
+    assert.deepEqual([names(), stale()], [[key, root], 3]);
+    session.close();
+    mock.timers.reset();
   });
 
   it("loses a key pair with the right to it", async () => {

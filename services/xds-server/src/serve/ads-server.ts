@@ -34,6 +34,8 @@ export interface AdsOptions
   readonly noncePrefix: string;
   /** The server's name: the identifier that clients show of their control plane. */
   readonly server?: string;
+  /** Other names of clusters that proxies may state as theirs. */
+  readonly clusterAliases?: ReadonlyMap<string, string>;
   /** Returns the unreadable fields of the client's node metadata, which count as not set. */
   readonly unreadable?: (proxy: Proxy) => readonly { readonly field: string; readonly reason: string }[];
 }

@@ -58,6 +58,12 @@ function decodeRequest(form: Form, bytes: Uint8Array): DecodedRequest {
 /** An Envoy names five hundred extensions, and all Envoys of a version the same ones. */
 export class NodeReader {
   readonly #extensions = new Interner<ReadonlySet<string>>();
+  readonly #clusterAliases: ReadonlyMap<string, string>;
+
+  /** @param clusterAliases other names of clusters, each with the name that counts */
+  constructor(clusterAliases: ReadonlyMap<string, string> = new Map()) {
+    this.#clusterAliases = clusterAliases;
+  }
 
   /** @throws NodeError saying what is wrong with it */
   read(node: Node): Proxy {
@@ -66,13 +72,15 @@ export class NodeReader {
       urls.length === 0 ? undefined : this.#extensions.intern(urls.sort().join("\n"), () => new Set(urls));
     checkMetadata(node.metadata);
     const { region = "", zone = "", subZone: subzone = "" } = node.locality ?? {};
-    return parseNode({
+    const proxy = parseNode({
       id: node.id,
       cluster: node.cluster,
       metadata: (node.metadata ?? {}) as NodeMetadata,
       ...(node.locality && { locality: { region, zone, subzone } }),
       ...(extensions && { extensions }),
     });
+    const clusterId = this.#clusterAliases.get(proxy.clusterId);
+    return clusterId === undefined ? proxy : { ...proxy, clusterId };
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { create } from "@flotilla/proto";
+import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { RawCall } from "@flotilla/raw-grpc";
 import { noopLogger } from "@flotilla/runtime";
 import { Admission, StreamAdmission } from "./stream-admission.ts";
@@ -32,6 +34,18 @@ describe("a stream that is admitted", () => {
     await admission.admit(call, undefined);
     // Timers may fire a millisecond early.
     assert.ok(performance.now() - began >= 50 - 1);
+  });
+  it("is of the cluster that the alias its node states stands for", () => {
+    const aliased = new StreamAdmission({
+      admission: { perSecond: 1, burst: 1, maxWaitMs: 0, now: () => 0 },
+      ...{ isReady: () => true, log: noopLogger, clusterAliases: new Map([["old", "east"]]) },
+    });
+    const clusterOf = (cluster: string) => {
+      const id = "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local";
+      const node = create(NodeSchema, { id, metadata: { CLUSTER_ID: cluster } });
+      return aliased.clientOf(node, { identities: [] }).proxy.clusterId;
+    };
+    assert.deepEqual(["old", "east", "west"].map(clusterOf), ["east", "east", "west"]);
   });
   it("is none once the server ends", async () => {
     const admission = admissionOf(20);

@@ -28,6 +28,8 @@ export interface StreamAdmissionOptions {
   readonly isReady: () => boolean;
   /** The namespace whose identities may ask for configuration as such; undefined: no identity is asked for. */
   readonly apiNamespace?: () => string | undefined;
+  /** Other names of clusters that proxies may state as theirs. */
+  readonly clusterAliases?: ReadonlyMap<string, string>;
   readonly log: Logger;
 }
 
@@ -35,13 +37,14 @@ export class StreamAdmission {
   readonly #options: StreamAdmissionOptions;
   readonly #proven: Admission;
   readonly #anonymous: Admission;
-  readonly #nodes = new NodeReader();
+  readonly #nodes: NodeReader;
   /** Each is counted as a refused stream. */
   readonly #refusedLines = refusedCallerLines();
   #isClosed = false;
 
   constructor(options: StreamAdmissionOptions) {
     this.#options = options;
+    this.#nodes = new NodeReader(options.clusterAliases);
     this.#proven = new Admission(options.admission);
     this.#anonymous = new Admission(options.admission);
   }

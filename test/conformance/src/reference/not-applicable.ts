@@ -60,7 +60,6 @@ export const notApplicable: NamesByKind<Readonly<Record<string, string>>> = {
     PILOT_ENABLE_AGENTGATEWAY:
       "agentgateway is a proxy of another kind with resources of its own; Envoys, ztunnels and gRPC programs are served",
     PILOT_ENABLE_EDS_DEBOUNCE: "endpoints that go are never held back by other changes",
-    PILOT_ENABLE_REMOTE_CREDENTIALS_CONTROLLER: "credentials of gateways are those of the own cluster",
     USE_REMOTE_CERTS:
       "about the CA of an istiod outside of its cluster: ca reads cacerts where CLUSTER_KUBECONFIG leads",
   },

@@ -48,6 +48,7 @@ const ofService: Readonly<Record<string, readonly Declare[]>> = {
     configController.declareMetrics,
     (metrics) => configController.declareObjectsGauge(metrics, () => new Map()),
     (metrics) => configController.declareDutyGauge(metrics, () => false),
+    (metrics) => configController.declareAwayGauge(metrics, () => new Map(), Date.now),
   ],
   "service-controller": [
     serviceController.declareMetrics,

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMetrics } from "@flotilla/runtime";
-import { declareDutyGauge, declareMetrics, declareObjectsGauge, publishedCounter } from "./metrics.ts";
+import {
+  declareAwayGauge,
+  declareDutyGauge,
+  declareMetrics,
+  declareObjectsGauge,
+  publishedCounter,
+} from "./metrics.ts";
 
 const valuesOf = async (metrics: ReturnType<typeof createMetrics>, name: string) =>
   (await metrics.text()).split("\n").filter((line) => line.startsWith(name));
@@ -31,6 +37,23 @@ it("objects in force are those of now, without kinds that are gone", async () =>
   assert.deepEqual(await valuesOf(metrics, name), [`${name}{kind="Gateway"} 1`, `${name}{kind="Sidecar"} 2`]);
   counts = new Map([["Sidecar", 3]]);
   assert.deepEqual(await valuesOf(metrics, name), [`${name}{kind="Sidecar"} 3`]);
+});
+
+it("clusters are as old as their last state, and those that are left are not shown", async () => {
+  const metrics = createMetrics();
+  let away = new Map([
+    ["east", { sinceMs: 3_000 }],
+    ["west", undefined],
+  ]);
+  declareAwayGauge(
+    metrics,
+    () => away,
+    () => 5_000,
+  );
+  const name = "flotilla_cluster_away_seconds";
+  assert.deepEqual(await valuesOf(metrics, name), [`${name}{cluster="east"} 2`, `${name}{cluster="west"} 0`]);
+  away = new Map([["west", undefined]]);
+  assert.deepEqual(await valuesOf(metrics, name), [`${name}{cluster="west"} 0`]);
 });
 
 it("the replica that publishes is the one whose gauge is 1", async () => {

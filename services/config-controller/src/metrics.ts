@@ -81,6 +81,27 @@ export function declareObjectsGauge(metrics: Metrics, counts: () => ReadonlyMap<
   });
 }
 
+/** Looked up when it is read. `away`: of each other cluster, since when its Secrets cannot be read. */
+export function declareAwayGauge(
+  metrics: Metrics,
+  away: () => ReadonlyMap<string, { readonly sinceMs: number } | undefined>,
+  nowMs: () => number,
+): void {
+  let shown: ReadonlyMap<string, unknown> = new Map();
+  metrics.gauge({
+    name: "flotilla_cluster_away_seconds",
+    help: "Age of the last state of an unreachable cluster; 0 while it is reachable.",
+    labels: ["cluster"],
+    collect: (gauge) => {
+      const now = away();
+      for (const cluster of shown.keys()) if (!now.has(cluster)) gauge.remove({ cluster });
+      for (const [cluster, since] of now)
+        gauge.set(since === undefined ? 0 : (nowMs() - since.sinceMs) / 1_000, { cluster });
+      shown = now;
+    },
+  });
+}
+
 /** Looked up when it is read. */
 export function declareDutyGauge(metrics: Metrics, isOurs: () => boolean): void {
   metrics.gauge({

@@ -119,3 +119,21 @@ test("conflicts and wrong selectors are reported when they come and go", () => {
   store.apply("one", [mesh({})]);
   assert.deepEqual([reported, store.problems().length], [3, 0]);
 });
+
+test("discoverySelectors select no objects of other clusters: those were selected by the namespaces there", () => {
+  const store = new AggregateStore(["one"]);
+  const key = { kind: "MeshConfig", namespace: "", name: "mesh" };
+  const selectors = [{ matchLabels: { mesh: "yes" } }];
+  const mesh = { ...config("", ""), key, spec: { discoverySelectors: selectors } };
+  const changes = store.apply("one", [
+    put("a", "1"),
+    put("a%east", "2"),
+    { type: "config", op: "put", key, value: mesh },
+  ]);
+  assert.deepEqual(store.selectors, selectors);
+  assert.deepEqual(
+    ["a", "a%east"].map((name) => store.has({ kind: "Sidecar", namespace: "n", name })),
+    [false, true],
+  );
+  assert.ok(short(changes).includes("+a%east=2"));
+});

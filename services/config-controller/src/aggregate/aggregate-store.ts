@@ -14,6 +14,7 @@ import {
   isDiscovered,
   type LabelSelector,
   type Labels,
+  parseClusterObjectName,
   parseConfigKey,
 } from "@flotilla/model";
 import { ConfigTable, type HeldConfig } from "../store/config-table.ts";
@@ -99,6 +100,11 @@ export class AggregateStore {
       ),
     );
     return unpacked(held);
+  }
+
+  /** The discoverySelectors in force. */
+  get selectors(): readonly LabelSelector[] {
+    return this.#discovery.selectors;
   }
 
   /** Selectors that are wrong: those before stay in force. */
@@ -201,8 +207,13 @@ class DiscoveryView {
   #problem: SelectorProblem | undefined;
   readonly #labels = new Map<string, Labels>();
 
-  /** Objects without a namespace always are. */
-  isInView({ namespace }: Pick<ConfigKey, "namespace">): boolean {
+  get selectors(): readonly LabelSelector[] {
+    return this.#selectors;
+  }
+
+  /** Objects without a namespace always are; those of other clusters are selected among the namespaces there. */
+  isInView({ namespace, name = "" }: Pick<ConfigKey, "namespace"> & { readonly name?: string }): boolean {
+    if (parseClusterObjectName(name) !== undefined) return true;
     return namespace === "" || isDiscovered(this.#selectors, namespace, this.#labels.get(namespace));
   }
 

@@ -8,10 +8,12 @@ import type { PublishedConfig } from "../follow/published-config.ts";
 import type { StoredObjects } from "../gateway-status/stored-objects.ts";
 import { keyFetcher } from "../issuer-keys/issuer-key-settings.ts";
 import { IssuerKeys, issuerKeysName } from "../issuer-keys/issuer-keys.ts";
-import { type ConfigMetrics, declareObjectsGauge } from "../metrics.ts";
+import { type ConfigMetrics, declareAwayGauge, declareObjectsGauge } from "../metrics.ts";
 import { Credentials, credentialsName } from "../publish/credentials.ts";
 import type { ConfigService } from "../settings.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
+import { openRemoteSecrets } from "../watch/clusters/open-remote-secrets.ts";
+import { remoteSecretsName } from "../watch/clusters/remote-secrets.ts";
 import type { ConfigSource } from "../watch/config-source.ts";
 import { LastGood, lastGoodName } from "../watch/last-good.ts";
 import { openSources } from "../watch/open-sources.ts";
@@ -60,16 +62,23 @@ export async function openView(
   const options = { settings, certificate, log, onProblems, onKubernetesEvent, onStored, durable, holding };
   const opening = await openSources(options, stop);
   for (const source of opening) opened.use(source);
-  const order = [...opening.map((source) => source.name), issuerKeysName, credentialsName, lastGoodName];
+  const made = [remoteSecretsName, issuerKeysName, credentialsName];
+  const order = [...opening.map((source) => source.name), ...made, lastGoodName];
   const store = new AggregateStore(order, onProblems);
   const credentials = new Credentials({ store, nowMs: Date.now, onProblems });
+  const { references } = credentials;
+  const selectors = () => store.selectors;
+  const remoteSecrets = await openRemoteSecrets(settings, { references, selectors, log, onProblems });
   const issuerKeys = new IssuerKeys({
     ...{ fetch: keyFetcher(settings), view: store, published, nowMs: Date.now, random: Math.random, log },
     ...{ proxiesFetch: settings.remoteJwks === "envoy", refreshMs: settings.jwksRefreshMs },
     ...{ fetched: metrics.keysFetched, failed: metrics.keysNotFetched },
   });
   const listeners = new Map([["RequestAuthentication", issuerKeys.listener]]);
-  const sources = [...opening, issuerKeys.asSource(), credentials.asSource()];
+  if (remoteSecrets !== undefined) listeners.set("MeshConfig", remoteSecrets.listener);
+  const remote = remoteSecrets === undefined ? [] : [remoteSecrets];
+  if (remoteSecrets !== undefined) declareAwayGauge(registry, () => remoteSecrets.away(), Date.now);
+  const sources = [...opening, ...remote, issuerKeys.asSource(), credentials.asSource()];
   declareObjectsGauge(registry, () => store.counts());
   const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
   const owned = opened.move();

@@ -114,6 +114,41 @@ describe("credentials on their way to the bus", () => {
     assert.deepEqual(problems(), []);
   });
 
+  it("of another cluster are published where references of proxies mean them, and named with it", async () => {
+    const { apply, problems } = await aStage(secret(one, "a"), secret(one, "a%east"), secret(one, "a-cacert%east"));
+    const ingress = object({ kind: "Ingress", namespace: "shop", name: "i" }, { tls: [{ secretName: "a" }] });
+    assert.deepEqual(await apply(put(ingress)), ["put Secret/shop/a", "put Ingress/shop/i"]);
+    assert.deepEqual(await apply(put(gateway("g", "a"))), [
+      ...["put Secret/shop/a%east", "put Secret/shop/a-cacert%east", "put Gateway/infra/g"],
+    ]);
+    await apply(put(secret({ ...one, keyPem: two.keyPem }, "a%east")));
+    assert.deepEqual(problems(), [
+      "Secret/shop/a%east data[tls.key] is not the key of the certificate in tls.crt, in cluster east",
+    ]);
+    assert.deepEqual(await apply(gone(secretKey("a%east"))), ["delete Secret/shop/a%east"]);
+    assert.deepEqual(await apply(gone(gateway("g").key)), [
+      "delete Secret/shop/a-cacert%east",
+      "delete Gateway/infra/g",
+    ]);
+  });
+
+  it("of other clusters are asked for by references, once all are known", async () => {
+    const { credentials, apply } = await aStage(gateway("g", "a"));
+    const { references } = credentials;
+    const heard: unknown[] = [];
+    references.listen((reference) => heard.push(reference));
+    assert.deepEqual([references.isLoaded, heard], [true, []]);
+    const meant = ["a", "a-cacert", "b"].map((name) => references.isReferenced("shop", name));
+    assert.deepEqual(meant, [true, true, false]);
+    await apply(put(gateway("g", "a", "kubernetes://bank/b", "kubernetes-gateway://bank/c")));
+    assert.deepEqual(heard, [{ namespace: "bank", name: "b" }]);
+    assert.deepEqual(
+      ["shop", "bank"].map((namespace) => references.isReferenced(namespace, "b")),
+      [false, true],
+    );
+    assert.equal(references.isReferenced("bank", "c"), false);
+  });
+
   it("that nothing refers to are not looked at", async () => {
     const { apply, problems } = await aStage(secret({ ...one, keyPem: "none" }, "a"));
     assert.deepEqual(problems(), []);

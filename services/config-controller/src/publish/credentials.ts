@@ -1,19 +1,15 @@
 /**
  * Secrets and ConfigMaps on their way to the bus: those that an object refers to, in a state that proxies can use. Of one that is broken
  * the last good version stays in force, and it is reported.
- * Selects the Secrets and ConfigMaps that objects refer to: only these are published.
  */
 import {
   type Config,
   type ConfigChange,
   type ConfigKey,
   type ConfigKeyText,
-  type CredentialReference,
   configKeyText,
-  credentialReferences,
-  type TextOf,
-  textCodec,
-  withoutRootSuffix,
+  parseClusterObjectName,
+  parseConfigKey,
 } from "@flotilla/model";
 import { TimeSlice, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -21,6 +17,7 @@ import type { AggregateStore } from "../aggregate/aggregate-store.ts";
 import type { AggregateGroup } from "../aggregate/merge-sources.ts";
 import type { ConfigGroup, ConfigSource } from "../watch/config-source.ts";
 import { type CheckedCredential, checkCredential, timeText } from "./credential-check.ts";
+import { CredentialUses, isCredential, type SecretReferences } from "./credential-uses.ts";
 
 export const credentialsName = "credentials";
 
@@ -44,6 +41,11 @@ export class Credentials {
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
+  }
+
+  /** For those who read Secrets of other clusters. */
+  get references(): SecretReferences {
+    return this.#uses;
   }
 
   /** Changes of the view → those to be published. */
@@ -85,6 +87,7 @@ export class Credentials {
       if (isCredential(config.key)) credentials.push(config);
       if (timeSlice.isDue) await timeSlice.yield();
     }
+    this.#uses.markLoaded();
     for (const config of credentials) {
       if (this.#uses.isUsed(config.key)) this.#check(config);
       if (timeSlice.isDue) await timeSlice.yield();
@@ -134,13 +137,13 @@ export class Credentials {
     const nowMs = this.#options.nowMs();
     const refused = [...this.#refused].map(([object, { problem }]) => ({
       ...{ file: "", line: 0, object },
-      ...(problem ?? { reason: "" }),
+      ...(problem && { field: problem.field }),
+      reason: `${problem?.reason ?? ""}${clusterText(object)}`,
     }));
     const expired = [...this.#good].flatMap(([object, { expiresMs = Number.POSITIVE_INFINITY }]) => {
       if (expiresMs > nowMs) return [];
-      return [
-        { file: "", line: 0, object, reason: `its certificate expired on ${timeText(expiresMs)}, and no other came` },
-      ];
+      const reason = `its certificate expired on ${timeText(expiresMs)}, and no other came${clusterText(object)}`;
+      return [{ file: "", line: 0, object, reason }];
     });
     return [...refused, ...expired];
   }
@@ -165,72 +168,7 @@ export class Credentials {
   }
 }
 
-function isCredential({ kind }: Pick<ConfigKey, "kind">): boolean {
-  return kind === "Secret" || kind === "ConfigMap";
-}
-
-class CredentialUses {
-  readonly #references = new Map<ConfigKeyText, readonly CredentialText[]>();
-  /** How many objects have a reference of this text. */
-  readonly #counts = new Map<CredentialText, number>();
-  /** Namespaces of what there is, by kind and name. */
-  readonly #namespaces = new Map<string, Set<string>>();
-
-  /** Notes an object as it is now, undefined when it is gone. @returns credentials that may be used, or not, only now */
-  note(key: ConfigKey, config: Config | undefined): readonly ConfigKey[] {
-    if (isCredential(key)) {
-      this.#noteName(key, config !== undefined);
-      return [key];
-    }
-    const text = configKeyText(key);
-    const before = this.#references.get(text) ?? [];
-    const after = config === undefined ? [] : [...new Set(referencesOf(config).map(referenceText))];
-    if (after.length === 0) this.#references.delete(text);
-    else this.#references.set(text, after);
-    const changed = [...after.filter((one) => !before.includes(one)), ...before.filter((one) => !after.includes(one))];
-    for (const one of after) this.#counts.set(one, (this.#counts.get(one) ?? 0) + 1);
-    for (const one of before) {
-      const left = (this.#counts.get(one) ?? 0) - 1;
-      if (left > 0) this.#counts.set(one, left);
-      else this.#counts.delete(one);
-    }
-    return changed.flatMap((one) => this.#meant(one));
-  }
-
-  isUsed({ kind, namespace, name }: ConfigKey): boolean {
-    return [name, withoutRootSuffix(name)].some((one) =>
-      [namespace, ""].some((where) => this.#counts.has(referenceText({ kind, namespace: where, name: one }))),
-    );
-  }
-
-  #noteName({ kind, namespace, name }: ConfigKey, exists: boolean): void {
-    const text = `${kind}/${name}`;
-    const known = this.#namespaces.get(text) ?? new Set();
-    if (exists) this.#namespaces.set(text, known.add(namespace));
-    else if (known.delete(namespace) && known.size === 0) this.#namespaces.delete(text);
-  }
-
-  /** Roots may be in an object of their own, beside the key pair. */
-  #meant(reference: CredentialText): readonly ConfigKey[] {
-    const { kind, namespace, name } = credentialText.read(reference);
-    return [name, `${name}-cacert`].flatMap((one) =>
-      [...(this.#namespaces.get(`${kind}/${one}`) ?? [])].flatMap((where) =>
-        namespace === "" || namespace === where ? [{ kind, namespace: where, name: one }] : [],
-      ),
-    );
-  }
-}
-
-/** Without a namespace, any: proxies that a Gateway selects may be in another one than the Gateway. */
-const credentialText = textCodec("CredentialReference", "/", ["kind", "namespace", "name"]);
-type CredentialText = TextOf<typeof credentialText>;
-
-function referenceText({ kind, namespace = "", name }: CredentialReference | ConfigKey): CredentialText {
-  return credentialText.write({ kind, namespace, name });
-}
-
-function referencesOf({ key: { kind, namespace }, spec }: Config): readonly CredentialReference[] {
-  const found = credentialReferences(namespace, spec);
-  const isForOwnNamespace = kind === "DestinationRule" && (spec as { workloadSelector?: unknown }).workloadSelector;
-  return isForOwnNamespace ? found.map((one) => ({ ...one, namespace: one.namespace ?? namespace })) : found;
+function clusterText(object: ConfigKeyText): string {
+  const { cluster } = parseClusterObjectName(parseConfigKey(object).name) ?? {};
+  return cluster === undefined ? "" : `, in cluster ${cluster}`;
 }

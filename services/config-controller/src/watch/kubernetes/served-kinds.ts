@@ -25,10 +25,10 @@ export interface ServedKind {
 }
 
 /** Excludes objects that configuration does not refer to, and that Kubernetes and Helm create in great numbers. */
-const selectors: Readonly<Record<string, string>> = {
+export const fieldSelectors = {
   Secret: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token",
   ConfigMap: "metadata.name!=istio-ca-root-cert,metadata.name!=kube-root-ca.crt",
-};
+} as const;
 
 /** Kinds that shall be read wherever they are served. */
 export function wantedKinds({ ignored, included }: Pick<Scope, "ignored" | "included">): readonly Kind[] {
@@ -52,7 +52,7 @@ export async function servedKinds(
       const version = kind.versions.find((one) => plurals.get(one)?.has(kind.plural) === true);
       if (version === undefined) continue;
       const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-      const selector = ownValue(selectors, kind.name);
+      const selector = ownValue<string>(fieldSelectors, kind.name);
       const query = selector === undefined ? "" : `?fieldSelector=${encodeURIComponent(selector)}`;
       if (!kind.namespaced || namespaces.length === 0)
         served.set(kind.name, { kind, namespace: undefined, path: `${root}/${kind.plural}${query}` });

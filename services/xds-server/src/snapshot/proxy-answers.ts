@@ -32,6 +32,11 @@ export const facets = {
   namespace: facet<string>("namespace", ({ proxy }) => proxy.namespace),
   dnsDomain: facet<string>("dns-domain", ({ proxy }) => proxy.dnsDomain),
   clusterId: facet<string>("cluster-id", ({ proxy }) => proxy.clusterId),
+  /** The proxy's cluster where the list has it: proxies of all others are alike. */
+  clusterAmong: {
+    name: "cluster-among",
+    read: ({ proxy }, clusters) => clusters.find((one) => one === proxy.clusterId),
+  } as ProxyFacet<readonly string[], string | undefined>,
   nodeCluster: facet<string>("node-cluster", ({ proxy }) => proxy.nodeCluster),
   network: facet<string>("network", ({ proxy }) => proxy.network),
   secretAccess: facet<SecretAccess | undefined>("secret-access", ({ secretAccess }) => secretAccess),
@@ -152,6 +157,10 @@ export class ProxyAnswers {
   }
   get clusterId(): string {
     return this.#ask(facets.clusterId);
+  }
+  /** Undefined where it is none of these. */
+  clusterAmong(clusters: readonly string[]): string | undefined {
+    return clusters.length === 0 ? undefined : this.#context.facet(facets.clusterAmong, clusters);
   }
   get nodeCluster(): string {
     return this.#ask(facets.nodeCluster);

@@ -230,6 +230,7 @@ describe("credentials of a registry", () => {
       mesh,
       secret("pull", "shop", { ".dockerconfigjson": btoa(docker) }),
       secret("pull", "other", { ".dockerconfigjson": btoa("of another namespace") }),
+      secret("pull%east", "shop", { ".dockerconfigjson": btoa("of the cluster east") }),
       aConfig("Secret", "shop", "opaque", { type: "Opaque", data: { ".dockerconfigjson": btoa(docker) } }),
       plugin("a", { imagePullSecret }),
     );
@@ -240,10 +241,16 @@ describe("credentials of a registry", () => {
     ["are of a Secret of their own type", "opaque", true, ""],
     ["may be missing", "missing", true, ""],
   ] as const;
+  const sentTo = (proxy: Proxy, asked: string, isProven: boolean) => {
+    const { environmentVariables } = vmOf(configOf(core(asked), proxy, "shop.a", isProven));
+    return (environmentVariables as { keyValues: Record<string, string> }).keyValues[
+      "ISTIO_META_WASM_IMAGE_PULL_SECRET"
+    ];
+  };
   for (const [name, asked, isProven, want] of cases)
-    it(name, () => {
-      const { environmentVariables } = vmOf(configOf(core(asked), aSidecar("shop"), "shop.a", isProven));
-      const { keyValues } = environmentVariables as { keyValues: Record<string, string> };
-      assert.equal(keyValues["ISTIO_META_WASM_IMAGE_PULL_SECRET"], want);
-    });
+    it(name, () => assert.equal(sentTo(aSidecar("shop"), asked, isProven), want));
+  it("are those of the proxy's cluster, else those of the own one", () => {
+    const sent = ["east", "west"].map((CLUSTER_ID) => sentTo(aSidecar("shop", { CLUSTER_ID }), "pull", true));
+    assert.deepEqual(sent, ["of the cluster east", docker]);
+  });
 });

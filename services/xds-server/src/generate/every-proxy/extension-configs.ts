@@ -1,11 +1,10 @@
 /** ECDS: the Wasm modules of a proxy's WasmPlugins and TrafficExtensions. An agent fetches a module and hands Envoy a file. */
-import { compareText, isBase64, parseCredentialName, secretName } from "@flotilla/model";
+import { compareText, parseCredentialName, secretName } from "@flotilla/model";
 import {
   type Any,
   AnySchema,
   create,
   isJsonObject,
-  type JsonObject,
   type JsonValue,
   type MessageInitShape,
   pack,
@@ -25,6 +24,7 @@ import { FailurePolicy, type PluginConfig, PluginConfigSchema } from "@flotilla/
 import type { WasmConfig } from "@flotilla/proto/extensions/v1alpha1/traffic_extension_pb";
 import { EnvValueSource, FailStrategy, PullPolicy } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
 import { serviceText } from "../../snapshot/row-index.ts";
+import { pullSecret } from "../../snapshot/scope/cluster-secrets.ts";
 import { type Extension, trafficExtensions } from "../../snapshot/scope/traffic-extensions.ts";
 import { waypointServices } from "../../snapshot/scope/waypoint-services.ts";
 import type { View } from "../../snapshot/view.ts";
@@ -78,14 +78,11 @@ function extensionNamed(view: View, name: string): Extension | undefined {
   return undefined;
 }
 
-/** Only Secrets of the object's own namespace, and only for callers who proved who they are; empty for none. */
+/** Only Secrets of the object's own namespace, in the proxy's cluster or the own one, for callers who proved who they are; empty for none. */
 function pullSecretOf(view: View, namespace: string, name: string): string {
   const credential = parseCredentialName(secretName(name));
   if (credential === undefined || !view.proxy.isProven) return "";
-  const { spec } = view.config<JsonObject>("Secret", namespace, credential.object) ?? {};
-  const value = (spec?.["data"] as JsonObject | undefined)?.[".dockerconfigjson"];
-  if (spec?.["type"] !== "kubernetes.io/dockerconfigjson" || !isBase64(value)) return "";
-  return new TextDecoder().decode(Uint8Array.from(atob(value), (char) => char.charCodeAt(0)));
+  return pullSecret(view, namespace, credential.object);
 }
 
 function typedConfig({ layer, url, ...inputs }: ExtensionConfigInputs): Any {

@@ -1,10 +1,17 @@
 /** SDS: certificates, keys (for Envoy or an accelerator of the proxy's host) and roots that rules name, out of Secrets and ConfigMaps. */
-import { isBase64, type JsonObject, parseCredentialName, withoutRootSuffix } from "@flotilla/model";
+import {
+  type CredentialName,
+  isBase64,
+  type JsonObject,
+  parseCredentialName,
+  withoutRootSuffix,
+} from "@flotilla/model";
 import { create, type Duration, pack, typeUrl } from "@flotilla/proto";
 import { CryptoMbPrivateKeyMethodConfigSchema } from "@flotilla/proto/contrib/envoy/extensions/private_key_providers/cryptomb/v3alpha/cryptomb_pb";
 import { QatPrivateKeyMethodConfigSchema } from "@flotilla/proto/contrib/envoy/extensions/private_key_providers/qat/v3alpha/qat_pb";
 import { type Secret, SecretSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { ownPart } from "../../snapshot/own-proxy-config.ts";
+import { clustersToSearch, type SecretCluster, secretIn } from "../../snapshot/scope/cluster-secrets.ts";
 import { isGranted } from "../../snapshot/scope/granted-secrets.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
@@ -30,7 +37,6 @@ export const secrets = createGenerator<SecretInputs, Secret>({
     if (asked === undefined) return undefined;
     const { scheme, kind, object, isRoot } = asked;
     const namespace = asked.namespace || view.proxy.namespace;
-    const place = { kind, namespace, object };
     const report = (message: string) => {
       const metric = "pilot_sds_certificate_errors_total";
       view.report({ metric, object: `${kind}/${namespace}/${object}`, message: `${name} ${message}` });
@@ -38,8 +44,12 @@ export const secrets = createGenerator<SecretInputs, Secret>({
     };
     const isForeign = scheme === "kubernetes" && namespace !== view.proxy.namespace;
     if (isForeign || !isGranted(view, asked, name)) return report("is asked for by a proxy that may not have it");
-    const found = isRoot ? rootOf(view, name, place) : keyPairOf(view, name, place);
-    return found ?? report(`is asked for, and there are no ${isRoot ? "roots" : "certificate and key"}`);
+    const find = isRoot ? rootOf : keyPairOf;
+    for (const cluster of clustersOf(view, asked, namespace)) {
+      const found = find(view, name, { kind, cluster, namespace, object });
+      if (found !== undefined) return found;
+    }
+    return report(`is asked for, and there are no ${isRoot ? "roots" : "certificate and key"}`);
   },
   build: ({ name, certificate, key, staple, root, revoked, provider }) =>
     create(SecretSchema, {
@@ -72,15 +82,22 @@ interface KeyProvider {
 
 interface Place {
   readonly kind: "Secret" | "ConfigMap";
+  readonly cluster: SecretCluster;
   readonly namespace: string;
   readonly object: string;
+}
+
+/** Gateways name Secrets, and ConfigMaps are those, of the cluster that the Gateways are of. */
+function clustersOf(view: View, { scheme, object }: CredentialName, namespace: string): readonly SecretCluster[] {
+  if (scheme !== "kubernetes") return [undefined];
+  return clustersToSearch(view, namespace, [...new Set([object, withoutRootSuffix(object)])]);
 }
 
 const nothing = { certificate: "", key: "", staple: "", root: "", revoked: "", provider: undefined };
 
 /** Keys of generic Secrets, or of the type `kubernetes.io/tls`, which alone have a staple. */
-function keyPairOf(view: View, name: string, { namespace, object }: Place): SecretInputs | undefined {
-  const data = dataOf(view, "Secret", namespace, object) ?? {};
+function keyPairOf(view: View, name: string, place: Place): SecretInputs | undefined {
+  const data = dataOf(view, place) ?? {};
   for (const [cert, key, ocsp] of [
     ["cert", "key", ""],
     ["tls.crt", "tls.key", "tls.ocsp-staple"],
@@ -114,9 +131,10 @@ const ownKeyProvider = query<KeyProvider | undefined>("own-key-provider", ({ pro
 });
 
 /** A Secret of its own, whose name ends in `-cacert`, hides the one with the key pair. */
-function rootOf(view: View, name: string, { kind, namespace, object }: Place): SecretInputs | undefined {
-  const own = kind === "Secret" ? dataOf(view, kind, namespace, object) : undefined;
-  const data = own ?? dataOf(view, kind, namespace, withoutRootSuffix(object)) ?? {};
+function rootOf(view: View, name: string, place: Place): SecretInputs | undefined {
+  const { kind, object } = place;
+  const own = kind === "Secret" ? dataOf(view, place) : undefined;
+  const data = own ?? dataOf(view, { ...place, object: withoutRootSuffix(object) }) ?? {};
   for (const [ca, crl] of [
     ["cacert", "crl"],
     ["ca.crt", "ca.crl"],
@@ -128,13 +146,9 @@ function rootOf(view: View, name: string, { kind, namespace, object }: Place): S
   return undefined;
 }
 
-function dataOf(
-  view: View,
-  kind: "Secret" | "ConfigMap",
-  namespace: string,
-  name: string,
-): Readonly<Record<string, string>> | undefined {
-  const config = view.config<JsonObject>(kind, namespace, name);
+function dataOf(view: View, { kind, cluster, namespace, object }: Place): Readonly<Record<string, string>> | undefined {
+  const config =
+    kind === "Secret" ? secretIn(view, cluster, namespace, object) : view.config<JsonObject>(kind, namespace, object);
   if (config === undefined) return undefined;
   // Entries of another form count as absent.
   const isText = kind === "Secret" ? isBase64 : (value: unknown) => typeof value === "string";

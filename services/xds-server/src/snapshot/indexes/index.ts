@@ -5,6 +5,7 @@ import {
   peerAuthenticationsByNamespace,
   requestAuthenticationsByNamespace,
 } from "../scope/authn.ts";
+import { secretsOfOtherClusters } from "../scope/cluster-secrets.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { envoyFiltersByNamespace, envoyFiltersByPlace, patchedKindsByNamespace } from "../scope/envoy-filters.ts";
 import { gatewayIndex } from "../scope/gateways.ts";
@@ -42,6 +43,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   ...filterRouteIndexes,
   ...routeIndexes,
   ruledHosts,
+  secretsOfOtherClusters,
   sidecarsByNamespace,
   telemetriesByNamespace,
   trafficExtensionsByNamespace,

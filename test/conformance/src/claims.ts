@@ -39,7 +39,7 @@ const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
     ],
     ...["serviceentry", "virtualservice"],
   ]),
-  grpc: new Set(["grpc"]),
+  grpc: new Set(["grpc", "sidecar-resource"]),
   waypoint: new Set(["ambient", "destinationrule"]),
   ztunnel: new Set(["ambient", "locality"]),
 };

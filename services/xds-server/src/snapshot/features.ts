@@ -52,7 +52,8 @@ const scopeFeatures = {
   enhancedDestinationRuleMerge: flag({
     env: "ENABLE_ENHANCED_DESTINATIONRULE_MERGE",
     default: true,
-    sentence: "DestinationRules of one host are merged only when their exportTo is equal.",
+    sentence:
+      "DestinationRules of one host are merged only where the later one is exported to the same namespaces as the former or to more; otherwise whatever their exportTo.",
   }),
   discoverGatewayApiNetworkGateways: flag({
     env: "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Change, Endpoint } from "@flotilla/model";
-import { aMesh, aPort, aService, aSidecar } from "../testing/mesh.ts";
+import { Core } from "../app/core.ts";
+import { aMesh, aPort, apply, aService, aSidecar } from "../testing/mesh.ts";
 
 const endpoint: Endpoint = {
   addresses: ["10.0.0.1"],
@@ -59,4 +60,24 @@ test("a proxy is where its registry has it, else where its labels or its own wor
     assert.deepEqual(core.subjectOf(proxy).locality, { region: "r1", zone: "z1", subzone: "" });
   const elsewhere = aSidecar("n", { CLUSTER_ID: "another" });
   assert.equal(core.subjectOf(elsewhere).locality, undefined, "an address of another cluster is another pod");
+});
+
+test("a machine has the Services that select its WorkloadEntry, or those that its own labels match where none may", () => {
+  const [web, other] = ["web", "other"].map((name) =>
+    aService(name, "n", {
+      ...(name === "web" && { labelSelectors: { app: "web" } }),
+      kubernetes: { targetPorts: {} } as never,
+    }),
+  );
+  assert.ok(web !== undefined && other !== undefined);
+  const hostsOf = (servicesSelectWorkloadEntries: boolean) => {
+    const core = new Core({ features: { servicesSelectWorkloadEntries } });
+    apply(core, web, other);
+    const key = { shard: "External/Kubernetes", namespace: "n", hostname: other.hostname };
+    const value = [{ ...endpoint, labels: { app: "web" }, definedBy: "WorkloadEntry/n/a" }];
+    assert.deepEqual(core.apply([{ type: "endpoints", op: "put", key, value }]), []);
+    return core.subjectOf(aSidecar("n")).targets.map(({ hostname }) => hostname);
+  };
+  assert.deepEqual(hostsOf(true), [other.hostname]);
+  assert.deepEqual(hostsOf(false), [other.hostname, web.hostname]);
 });

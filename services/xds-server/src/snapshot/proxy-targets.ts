@@ -13,7 +13,9 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
   "proxy-targets",
   (view) => {
     const found = endpointTargets(view);
-    const selected = found.some(({ isMachine }) => isMachine) ? [] : selectedTargets(view);
+    // A machine has the Services that select its WorkloadEntry; where they may not select any, those that select what it reports.
+    const isKnownMachine = found.some(({ isMachine }) => isMachine) && view.feature("servicesSelectWorkloadEntries");
+    const selected = isKnownMachine ? [] : selectedTargets(view);
     const targets =
       selected.length === 0 ? found : [...selected, ...found.filter(({ shard }) => !shard.startsWith("Kubernetes/"))];
     // Of equal ones the first stays: a Service comes before ServiceEntries of its host.

@@ -9,7 +9,7 @@ import type { View } from "../../snapshot/view.ts";
 /** The host name itself, and for headless services one a pod that has a name of its own. */
 export function nameEntries(view: View, service: Service): ReadonlyMap<string, NameTable_NameInfo> {
   const entries = new Map<string, NameTable_NameInfo>();
-  const own = reachableAddresses(view, service);
+  const own = ownIps(view, service);
   const endpoints = own.length > 0 || !hasHeadlessNames(view, service) ? [] : headlessEndpoints(view, service);
   // A pod of one name may run in several clusters; those of the proxy's own win.
   const [ownCluster, others] = [endpoints.filter((one) => isInCluster(view, one)), endpoints].map((some) =>
@@ -19,6 +19,25 @@ export function nameEntries(view: View, service: Service): ReadonlyMap<string, N
   const ips = own.length > 0 ? own : serviceIps(view, endpoints);
   if (ips.length > 0) entries.set(service.hostname, nameInfo(service, ips, service.name));
   return entries;
+}
+
+/** A host of several services is answered with the addresses of all of them, those of the first service first. */
+export function joinEntries(
+  entries: readonly ReadonlyMap<string, NameTable_NameInfo>[],
+): Readonly<Record<string, NameTable_NameInfo>> {
+  const joined = new Map<string, NameTable_NameInfo>();
+  for (const [host, entry] of entries.flatMap((one) => [...one])) {
+    const before = joined.get(host);
+    const ips = before === undefined ? entry.ips : [...new Set([...before.ips, ...entry.ips])];
+    joined.set(host, create(NameTable_NameInfoSchema, { ...(before ?? entry), ips }));
+  }
+  return Object.fromEntries(joined);
+}
+
+/** Each address of a ServiceEntry is called at a listener of its own, so that its name may mean any of them. */
+function ownIps(view: View, service: Service): readonly string[] {
+  const several = service.registry === "Kubernetes" ? [] : (service.addresses ?? []).filter(isIpAddress);
+  return several.length > 1 ? several : reachableAddresses(view, service);
 }
 
 /** A proxy without IPv4 leaves the names of headless services to the cluster's DNS, as in istiod. */

@@ -11,13 +11,14 @@ const headless: Partial<Service> = {
 
 /** Host names with their addresses. */
 function table(
-  service: Service,
+  service: Service | readonly Service[],
   endpoints: readonly Endpoint[] = [],
   metadata = {},
   mesh: JsonObject = {},
 ): Readonly<Record<string, unknown>> {
-  const core = aMesh(service, aConfig("MeshConfig", "istio-system", "istio", mesh));
-  const { namespace, hostname } = service;
+  const services = [service].flat();
+  const core = aMesh(...services, aConfig("MeshConfig", "istio-system", "istio", mesh));
+  const { namespace = "", hostname = "" } = services[0] ?? {};
   const change: Change = {
     type: "endpoints",
     op: "put",
@@ -88,4 +89,21 @@ test("addresses of a pod in several slices are one name's, and a proxy without I
     "db-0.db.shop.svc.cluster.local": all,
   });
   assert.deepEqual(table(aService("db", "shop", headless), endpoints, { INSTANCE_IPS: "fd00::9" }), {});
+});
+
+const entry = (name: string, creationTimeMs: number, addresses: readonly string[]) =>
+  aService(name, "shop", {
+    ...{ hostname: "x.example", registry: "External", clusterVips: {}, creationTimeMs, addresses },
+    defaultAddress: addresses[0] ?? "0.0.0.0",
+  });
+
+test("a host of several ServiceEntries resolves to the addresses of all, the oldest one's first", () => {
+  const all = [entry("b", 1, ["10.70.0.1"]), entry("a", 2, ["10.70.0.2", "10.70.0.1", "10.70.0.3"])];
+  assert.deepEqual(table(all), { "x.example": ["10.70.0.1", "10.70.0.2", "10.70.0.3"] });
+});
+
+test("a Service has its name for itself, whatever ServiceEntries have it", () => {
+  const clusterVips = { Kubernetes: ["10.96.0.1"] };
+  const service = aService("x", "shop", { hostname: "x.example", creationTimeMs: 3, clusterVips });
+  assert.deepEqual(table([entry("a", 1, ["10.70.0.1"]), service]), { "x.example": ["10.96.0.1"] });
 });

@@ -5,11 +5,11 @@ import { NameTableSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb"
 import { type ServiceText, serviceText } from "../../snapshot/row-index.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { type ScopeName, scopeName } from "../../snapshot/scope/sidecar.ts";
-import { importedServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { listenersServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query } from "../../snapshot/view.ts";
 import { type Encoded, encodedMessage, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
-import { nameEntries } from "./name-entries.ts";
+import { joinEntries, nameEntries } from "./name-entries.ts";
 
 /** The only resource has no name; other proxies than sidecars get an empty table. */
 export const nameTable = createContainerGenerator({
@@ -24,28 +24,43 @@ const tableService = textCodec<
   "TableService",
   { readonly service: ServiceText; readonly registry: string; readonly name: string }
 >("TableService", " ", ["service", "registry", "name"]);
-type TableService = TextOf<typeof tableService>;
 
-/** The services of a scope by name, as texts that do not depend on who sees them. */
-const tableServices = query<readonly TableService[], ScopeName>("name-table-services", (view, scope) =>
-  [...view.read(importedServices, scope)].sort((a, b) => compareText(a.hostname, b.hostname)).map(tableText),
-);
+/** The services of one host as a text that does not depend on who sees them. */
+const tableHost = textCodec("TableHost", "", ["services"]);
+type TableHost = TextOf<typeof tableHost>;
 
-/** The part of the table that one service contributes. */
-const encodedEntries = query<Encoded, TableService>(
+/** A Service has its host's name for itself; ServiceEntries of one host share it. */
+const tableHosts = query<readonly TableHost[], ScopeName>("name-table-hosts", (view, scope) => {
+  const byHost = Map.groupBy(view.read(listenersServices, scope), ({ hostname }) => hostname);
+  return [...byHost]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([, all]) => {
+      const [kubernetes] = all.filter(({ registry }) => registry === "Kubernetes");
+      const texts = new Set((kubernetes === undefined ? all : [kubernetes]).map(tableText));
+      return tableHost.write({ services: [...texts].join() });
+    });
+});
+
+/** The part of the table that the services of one host contribute. */
+const encodedEntries = query<Encoded, TableHost>(
   "name-table-entries",
-  (view, text) => {
-    const found = view.read(servicesOfName, tableService.read(text).service);
-    const service = found.find((one) => tableText(one) === text);
-    const table = service === undefined ? {} : Object.fromEntries(nameEntries(view, service));
+  (view, host) => {
+    const services = tableHost
+      .read(host)
+      .services.split(",")
+      .flatMap((text) => {
+        const { service } = tableService.read(text as TextOf<typeof tableService>);
+        return view.read(servicesOfName, service).find((one) => tableText(one) === text) ?? [];
+      });
+    const table = joinEntries(services.map((service) => nameEntries(view, service)));
     return encodedMessage(NameTableSchema, create(NameTableSchema, { table }));
   },
   sameVersion,
 );
 
-const tableEntries = slicedParts("name-table", tableServices, encodedEntries);
+const tableEntries = slicedParts("name-table", tableHosts, encodedEntries);
 
-function tableText(service: Service): TableService {
+function tableText(service: Service): TextOf<typeof tableService> {
   const { registry, name } = service;
   return tableService.write({ service: serviceText.write(service), registry, name });
 }

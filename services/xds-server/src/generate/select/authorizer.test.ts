@@ -13,7 +13,8 @@ const http = (name: string, settings: JsonObject = {}) => ({ name, envoyExtAuthz
 function isAsked(name: string, extensionProviders: readonly JsonObject[]): boolean {
   const mesh = aConfig("MeshConfig", "istio-system", "istio", { extensionProviders: [...extensionProviders] });
   const asked = query<boolean>(`asks ${name}`, (view) => authorizer(view, name) !== undefined);
-  return snapshotOf({ changes: put(mesh, aService("guard", "shop")), proxy: aSidecar("shop") }).read(asked);
+  const twins = ["shop", "depot"].map((home) => aService("twin", home, { hostname: "twin.example" }));
+  return snapshotOf({ changes: put(mesh, aService("guard", "shop"), ...twins), proxy: aSidecar("shop") }).read(asked);
 }
 
 const cases: readonly (readonly [name: string, providers: readonly JsonObject[], want: boolean])[] = [
@@ -22,6 +23,8 @@ const cases: readonly (readonly [name: string, providers: readonly JsonObject[],
   ["guard", [http("guard"), http("guard")], false],
   ["a_b", [http("a_b")], false],
   ["guard", [http("guard", { service: "none.shop.svc.cluster.local" })], false],
+  ["guard", [http("guard", { service: "twin.example" })], false],
+  ["guard", [http("guard", { service: "depot/twin.example" })], true],
   ["guard", [http("guard", { statusOnError: "503" })], true],
   ["guard", [http("guard", { statusOnError: "299" })], false],
   ["guard", [http("guard", { pathPrefix: "check" })], false],

@@ -7,6 +7,7 @@ import { type TokenRule, tokenRules } from "../../snapshot/scope/authn.ts";
 import type { PolicySubject } from "../../snapshot/scope/policy-targets.ts";
 import type { View } from "../../snapshot/view.ts";
 import { jwtFilter, type KeySource } from "../envoy/filters/jwt-filter.ts";
+import { outsideService } from "./outside-service.ts";
 
 /** None where no RequestAuthentication has a rule for the workload. */
 export function jwtFilters(view: View, subject: PolicySubject): readonly HttpFilter[] {
@@ -22,7 +23,7 @@ function keySource(view: View, { rule, object }: TokenRule): KeySource {
   if (rule.jwks !== "") return local(rule.jwks);
   const mode = view.feature("remoteJwks");
   const uri = rule.jwksUri === "" ? undefined : (URL.parse(rule.jwksUri) ?? undefined);
-  const isOfMesh = uri !== undefined && view.servicesByHost(uri.hostname).length > 0;
+  const isOfMesh = uri !== undefined && outsideService(view, uri.hostname, Number(uri.port)) !== undefined;
   const isLeftToProxies = mode === "envoy" || (isOfMesh && (mode === "hybrid" || mode === "true"));
   if (uri !== undefined && isLeftToProxies) return remote(uri, rule);
   const source = issuerKeysSource(rule);

@@ -3,11 +3,11 @@ import { clusterName } from "@flotilla/model";
 import type { View } from "../../snapshot/view.ts";
 import type { OutsideService } from "../envoy/filters/outside-service.ts";
 
-/** `namespace/host` or `host`; undefined when no such service is known. */
+/** `namespace/host`, or a `host` that one namespace alone has; undefined when no such service is known. */
 export function outsideService(view: View, service: string, port: number): OutsideService | undefined {
   const slash = service.indexOf("/");
   const [namespace, hostname] = slash < 0 ? ["", service] : [service.slice(0, slash), service.slice(slash + 1)];
-  const known = view.servicesByHost(hostname);
-  const isKnown = namespace === "" ? known.length > 0 : known.some((name) => name.namespace === namespace);
+  const homes = new Set(view.servicesByHost(hostname).map((name) => name.namespace));
+  const isKnown = namespace === "" ? homes.size === 1 : homes.has(namespace);
   return isKnown ? { hostname, cluster: clusterName("outbound", port, "", hostname) } : undefined;
 }

@@ -4,7 +4,7 @@
  */
 import { compareText, type Service, type TextOf, textCodec } from "@flotilla/model";
 import { serviceText } from "../../snapshot/row-index.ts";
-import { aliasesOf, reachableAddresses, servicesOfName } from "../../snapshot/scope/services.ts";
+import { reachableAddresses, routedAddresses, servicesOfName } from "../../snapshot/scope/services.ts";
 import type { VirtualServiceName } from "../../snapshot/scope/virtual-service.ts";
 import type { View } from "../../snapshot/view.ts";
 import { type Domains, inUrl, serviceDomains, withPort } from "../envoy/routes/route-configuration.ts";
@@ -128,7 +128,7 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
           {
             hostname,
             aliases,
-            addresses: addressesOf(view, service),
+            addresses: addressesOf(view, service, listenPort),
             mayEndInDot: view.feature("absoluteFqdnDomains"),
             hasPodNames: service.resolution === "passthrough" && service.registry === "Kubernetes",
           },
@@ -137,7 +137,7 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
   // A host that no service stands for is called without a port (virtual-host-plan.ts).
   if (listenPort !== 0 || service === undefined) return domains;
   // Only the first address needs the port to be named. Source: istiod asked, a service of both families.
-  const further = new Set(addressesOf(view, service).slice(1).map(inUrl));
+  const further = new Set(addressesOf(view, service, listenPort).slice(1).map(inUrl));
   const all = domains.all.flatMap((domain) => [
     ...(further.has(domain) && port !== 80 ? [domain] : []),
     ...withPort([domain], port),
@@ -146,8 +146,8 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
 }
 
 /** A range stands among the domains as it is written, though no caller can name it so. So istiod does it. */
-function addressesOf(view: View, service: Service): readonly string[] {
-  const addresses = reachableAddresses(view, service);
+function addressesOf(view: View, service: Service, listenPort: number): readonly string[] {
+  const addresses = listenPort === 0 ? reachableAddresses(view, service) : routedAddresses(view, service);
   const range = [service.defaultAddress, ...(service.addresses ?? [])].find((address) => address.includes("/"));
   return addresses.length > 0 || range === undefined ? addresses : [range];
 }
@@ -167,7 +167,12 @@ function relevantDomain(hostname: string, proxyDomain: string): string {
 }
 
 /** The first comer keeps a domain; a host that is left without any is reported. Ordered by name. */
-export function assignDomains(view: View, hosts: readonly PlannedHost[], listenPort: number): readonly HostPlan[] {
+export function assignDomains(
+  view: View,
+  hosts: readonly PlannedHost[],
+  listenPort: number,
+  aliasesOf: (service: Service) => readonly string[],
+): readonly HostPlan[] {
   const { dnsDomain } = view.proxy;
   const countsAttempts = view.read(addsAttemptCount);
   const realNames = new Set(hosts.flatMap(({ service }) => (service === undefined ? [] : [service.hostname])));
@@ -175,7 +180,7 @@ export function assignDomains(view: View, hosts: readonly PlannedHost[], listenP
   const assigned: HostPlan[] = [];
   for (const host of hosts) {
     const { hostname, port, service, virtualService } = host;
-    const aliases = service === undefined ? [] : aliasesOf(view, hostname);
+    const aliases = service === undefined ? [] : aliasesOf(service);
     const proxyDomain = aliases.length > 0 ? dnsDomain : relevantDomain(hostname, dnsDomain);
     const plan = { hostname, port, listenPort, proxyDomain, aliases };
     const { all, short } = hostDomains(view, plan, service);

@@ -56,10 +56,10 @@ export function extraAddresses(view: View, service: Service): readonly string[] 
   return reachableAddresses(view, service).slice(1);
 }
 
-/** The address in the proxy's cluster, an allocated one, or the default. */
+/** The address in the proxy's cluster that is of a family of the proxy, an allocated one, or the default. */
 export function serviceAddress(view: View, service: Service): string {
   const all = ownValue(service.clusterVips, view.proxy.clusterId) ?? [];
-  const inCluster = all.find((address) => hasFamily(view, address)) ?? all[0];
+  const inCluster = all.find((address) => hasFamily(view, address));
   if (inCluster !== undefined && !isUnspecified(inCluster)) return inCluster;
   if (!isUnspecified(service.defaultAddress)) return service.defaultAddress;
   return allocatedAddresses(view, service).find((address) => hasFamily(view, address)) ?? service.defaultAddress;

@@ -14,7 +14,7 @@ import {
   type ServicePort,
 } from "@flotilla/model";
 import { type EgressListener, type ListenerName, proxyEgressListeners } from "../../snapshot/scope/sidecar.ts";
-import { listenerServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { importedAliases, listenerServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { listenerHeads, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type ListenerRoute, parseRouteName } from "../envoy/routes/route-configuration.ts";
@@ -27,7 +27,9 @@ export const virtualHostPlan = query<readonly PlanText[], string>("virtual-host-
   const listener = route === undefined ? undefined : egressListenerFor(view, routeName, route.port);
   if (route === undefined || listener === undefined) return [];
   const port = routedPort(listener, route);
-  const hosts = assignDomains(view, plannedHosts(view, listener.name, port), port);
+  const hosts = assignDomains(view, plannedHosts(view, listener.name, port), port, (service) =>
+    importedAliases(view, listener.name, service),
+  );
   if (!route.isOfOneService) return hosts.map(hostPlan.write);
   const own = hosts.filter((host) => hostName(host) === routeName);
   const sniffed = own.length > 0 ? own : hosts;

@@ -2,16 +2,11 @@
  * The DestinationRule of a service, as a namespace sees it: its own rule, else an exported one of the service's
  * namespace, else one of the root namespace. Rules of one namespace for one host are merged.
  */
-import { parentsAnnotation } from "@flotilla/gateway-api";
 import { type Config, compareByAge, hostCovers, type TextOf, textCodec } from "@flotilla/model";
-import { create } from "@flotilla/proto";
-import {
-  type DestinationRule,
-  DestinationRuleSchema,
-  type TrafficPolicy,
-} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { type MergedRule, mergeRules } from "./merged-rules.ts";
 import { backendTlsRulesByHost, mayHaveRule, type RuledHostRow, rowOfRule, ruledHostRow } from "./ruled-hosts.ts";
 import { completeNames } from "./services.ts";
 
@@ -21,14 +16,6 @@ export const destinationRulesByHost: RowIndex<DestinationRule> = {
   kind: "DestinationRule",
   keysOf: ({ key, spec }) => [rowOfRule(key.namespace, spec.host)],
 };
-
-/** One rule, or several merged into one. */
-export interface MergedRule {
-  /** The merged spec under the key of the oldest rule. */
-  readonly config: Config<DestinationRule>;
-  /** Oldest first. */
-  readonly sources: readonly Config<DestinationRule>[];
-}
 
 /** The reader's namespace: the rule's own, any other, or the root namespace for the rules it keeps for itself. */
 type Audience = "own" | "others" | "root-only";
@@ -149,78 +136,4 @@ function audiencesOf(view: View, { key, spec }: Config<DestinationRule>): readon
 function isExportedTo(view: View, { spec }: Config<DestinationRule>, namespace: string): boolean {
   const exportTo = spec.exportTo.length === 0 ? view.mesh.defaultDestinationRuleExportTo : spec.exportTo;
   return exportTo.length === 0 || exportTo.includes("*") || exportTo.includes(namespace);
-}
-
-/** Rules with equal workload selectors and equal export become one; the oldest comes first in everything. */
-function mergeRules(view: View, rules: readonly Config<DestinationRule>[]): readonly MergedRule[] {
-  const merged: MergedRule[] = [];
-  for (const rule of rules) {
-    reportRepeatedSubsets(view, rule);
-    const index = merged.findIndex(({ config }) => isMergeable(view, config.spec, rule.spec));
-    const into = merged[index];
-    if (into === undefined) merged.push({ config: rule, sources: [rule] });
-    else merged[index] = { config: mergeInto(view, into.config, rule), sources: [...into.sources, rule] };
-  }
-  return merged;
-}
-
-/** Subsets of one name would be clusters of one name: the first counts. */
-function reportRepeatedSubsets(view: View, { key, spec }: Config<DestinationRule>): void {
-  const names = spec.subsets.map(({ name }) => name);
-  for (const name of new Set(names.filter((one, index) => names.indexOf(one) < index))) {
-    view.report({
-      metric: "pilot_duplicate_envoy_clusters",
-      object: `DestinationRule/${key.namespace}/${key.name}`,
-      message: `subset ${name} of ${spec.host} is there more than once, the first one counts`,
-    });
-  }
-}
-
-function isMergeable(view: View, a: DestinationRule, b: DestinationRule): boolean {
-  const selector = ({ workloadSelector }: DestinationRule) =>
-    workloadSelector && Object.entries(workloadSelector.matchLabels).sort().join();
-  const reach = ({ exportTo }: DestinationRule) => [...exportTo].sort().join();
-  if (selector(a) !== selector(b)) return false;
-  if (a.workloadSelector !== undefined || !view.feature("enhancedDestinationRuleMerge")) return true;
-  return reach(a) === reach(b);
-}
-
-function mergeInto(view: View, into: Config<DestinationRule>, rule: Config<DestinationRule>): Config<DestinationRule> {
-  const names = new Set(into.spec.subsets.map(({ name }) => name));
-  for (const { name } of rule.spec.subsets.filter(({ name }) => names.has(name))) {
-    view.report({
-      metric: "pilot_destrule_subsets",
-      object: `DestinationRule/${rule.key.namespace}/${rule.key.name}`,
-      message: `subset ${name} of ${rule.spec.host} is defined by ${into.key.name} already`,
-    });
-  }
-  const spec = create(DestinationRuleSchema, {
-    ...into.spec,
-    ...mergedPolicy(into, rule),
-    subsets: [...into.spec.subsets, ...rule.spec.subsets.filter(({ name }) => !names.has(name))],
-  });
-  return { ...into, spec };
-}
-
-/** The first policy counts; one of a user counts field by field before that of a backend policy, which comes first. */
-function mergedPolicy(into: Config<DestinationRule>, rule: Config<DestinationRule>): Partial<DestinationRule> {
-  const [first, second] = [into.spec.trafficPolicy, rule.spec.trafficPolicy];
-  if (first === undefined || second === undefined)
-    return first || second ? { trafficPolicy: (first ?? second) as TrafficPolicy } : {};
-  const isOfPolicy = ({ annotations }: Config<DestinationRule>) => annotations[parentsAnnotation] !== undefined;
-  if (!isOfPolicy(into) || isOfPolicy(rule)) return { trafficPolicy: first };
-  return { trafficPolicy: { ...first, ...setFields(second), portLevelSettings: mergedPorts(first, second) } };
-}
-
-function mergedPorts(ofPolicy: TrafficPolicy, ofUser: TrafficPolicy): TrafficPolicy["portLevelSettings"] {
-  const ports = new Map(ofPolicy.portLevelSettings.map((one) => [one.port?.number, one]));
-  for (const one of ofUser.portLevelSettings) {
-    const base = ports.get(one.port?.number);
-    ports.set(one.port?.number, base === undefined ? one : { ...base, ...setFields(one) });
-  }
-  return [...ports.values()];
-}
-
-function setFields<T extends object>(message: T): Partial<T> {
-  return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

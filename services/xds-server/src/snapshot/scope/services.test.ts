@@ -14,6 +14,7 @@ import {
   isServiceVisible,
   reachableAddresses,
   reachOf,
+  routedAddresses,
   serviceIn,
   servicesExportedTo,
   targetService,
@@ -161,6 +162,29 @@ describe("addresses of a service", () => {
       env: { ISTIO_DUAL_STACK: "true" },
       want: ["10.0.0.1", "fd00::1"],
     },
+    {
+      name: "that of another cluster where the own one has the other family alone",
+      service: { defaultAddress: "10.9.9.9", clusterVips: { Kubernetes: ["fd00::1"], far: ["10.9.9.9"] } },
+      want: ["10.9.9.9"],
+    },
+    {
+      name: "none of another cluster in the other family",
+      service: { defaultAddress: "fd00::2", clusterVips: { Kubernetes: ["fd00::1"], far: ["fd00::2"] } },
+      want: [],
+    },
+    {
+      name: "those of the first one's family where both are known of, but dual stack is not supported",
+      service: { clusterVips: { Kubernetes: ["fd00::1", "10.0.0.1", "fd00::2"] } },
+      metadata: { INSTANCE_IPS: "10.0.0.1,fd00::9" },
+      want: ["fd00::1", "fd00::2"],
+    },
+    {
+      name: "both families in the ambient mesh",
+      service: { clusterVips: { Kubernetes: ["10.0.0.1", "fd00::1"] } },
+      metadata: { INSTANCE_IPS: "10.0.0.1,fd00::9" },
+      env: { PILOT_ENABLE_AMBIENT: "true" },
+      want: ["10.0.0.1", "fd00::1"],
+    },
     { name: "its own", service: { defaultAddress: "10.9.9.9" }, want: ["10.9.9.9"] },
     {
       name: "no ranges, nor the unspecified",
@@ -194,6 +218,18 @@ describe("addresses of a service", () => {
         want,
       );
     });
+
+  it("routes name one of several allocated ones, and all others", () => {
+    const options = {
+      metadata: { DNS_CAPTURE: "true", INSTANCE_IPS: "10.0.0.9,fd00::9" },
+      env: { ISTIO_DUAL_STACK: "true" },
+    };
+    const routed = (service: Partial<Service>) =>
+      asked([], (view) => routedAddresses(view, aService("web", "shop", { clusterVips: {}, ...service })), options);
+    const [autoAllocatedIpv4, autoAllocatedIpv6] = ["240.240.0.1", "2001:2::1"];
+    assert.deepEqual(routed({ defaultAddress: "0.0.0.0", autoAllocatedIpv4, autoAllocatedIpv6 }), ["240.240.0.1"]);
+    assert.deepEqual(routed({ clusterVips: { Kubernetes: ["10.0.0.1", "fd00::1"] } }), ["10.0.0.1", "fd00::1"]);
+  });
 
   it("hashed ones are for those who ask", () => {
     const one = aService("web", "shop", { autoAllocatedIpv4: "240.240.0.1" });

@@ -175,14 +175,27 @@ function byNamespace(a: Service, b: Service): number {
 
 /**
  * Those of the proxy's cluster, else the service's own, else allocated ones if the proxy answers DNS queries.
- * Ranges are left out, and so are addresses of a family the proxy does not have.
+ * Ranges are left out, and so are addresses of Kubernetes in a family that the proxy does not have. A service whose addresses in the
+ * proxy's cluster are all of the other family is called by its address in another cluster.
  */
 export function reachableAddresses(view: View, service: Service): readonly string[] {
-  const inCluster = (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific);
-  if (inCluster.length > 0) return reachableInCluster(view, inCluster);
-  const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
-  if (own.length > 0) return own.slice(0, 1);
-  return allocatedAddresses(view, service).filter((address) => hasFamily(view, address));
+  const inCluster = usableAddresses(
+    view,
+    (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific),
+  );
+  if (inCluster.length > 0) return inCluster;
+  const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific).slice(0, 1);
+  const isOfClusters = Object.keys(service.clusterVips).length > 0;
+  if (own.length > 0) return isOfClusters ? own.filter((address) => hasFamily(view, address)) : own;
+  return usableAddresses(view, allocatedAddresses(view, service));
+}
+
+/** The addresses that a service's virtual host has on a listener of its port: of several allocated ones the first. Source: istiod asked. */
+export function routedAddresses(view: View, service: Service): readonly string[] {
+  const reachable = reachableAddresses(view, service);
+  return reachable.some((address) => allocatedAddresses(view, service).includes(address))
+    ? reachable.slice(0, 1)
+    : reachable;
 }
 
 /**
@@ -196,10 +209,14 @@ export function allocatedAddresses(view: View, service: Service): readonly strin
   return [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
 }
 
-/** Both families only where the control plane supports dual stack; else the first one that the proxy has. */
-function reachableInCluster(view: View, addresses: readonly string[]): readonly string[] {
-  const found = addresses.filter((address) => hasFamily(view, address));
-  return view.feature("dualStack") ? found : found.slice(0, 1);
+/**
+ * Both families only where the control plane supports dual stack, as it does in the ambient mesh; else those of the first address' family
+ * where the proxy has both.
+ */
+function usableAddresses(view: View, addresses: readonly string[]): readonly string[] {
+  if (view.proxy.ipMode !== "dual") return addresses.filter((address) => hasFamily(view, address));
+  if (view.feature("dualStack") || view.feature("ambient")) return addresses;
+  return addresses.filter((address) => isIpv6(address) === isIpv6(addresses[0] ?? ""));
 }
 
 function isSpecific(address: string): boolean {

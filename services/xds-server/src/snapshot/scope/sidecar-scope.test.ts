@@ -7,19 +7,23 @@ import { aConfig, aPort, aService, aSidecar, put } from "../../testing/mesh.ts";
 import { decodeSpec } from "../config-specs.ts";
 import { rowIndexes } from "../indexes/index.ts";
 import type { Subject } from "../subject.ts";
-import { query } from "../view.ts";
+import { query, type ViewQuery } from "../view.ts";
 import { World } from "../world.ts";
-import { visibleServices } from "./sidecar-scope.ts";
+import { proxyEgressListeners } from "./sidecar.ts";
+import { importedAliases, listenerServices, visibleServices } from "./sidecar-scope.ts";
 
 const scope = query<readonly Service[]>("scope", visibleServices);
 
-/** `host:port,port namespace` of what a proxy of namespace `shop` may call. */
-function visible(values: readonly (Service | Config)[], namespace = "shop"): readonly string[] {
+function asked<T>(values: readonly (Service | Config)[], question: ViewQuery<undefined, T>, namespace = "shop"): T {
   const graph = new Graph<Subject>();
   const world = new World(graph, { indexes: rowIndexes, decode: decodeSpec });
   assert.deepEqual(world.apply(put(...values)), []);
-  const services = graph.evaluate(scope, undefined, { proxy: aSidecar(namespace), targets: [] });
-  return services.map(
+  return graph.evaluate(question, undefined, { proxy: aSidecar(namespace), targets: [] });
+}
+
+/** `host:port,port namespace` of what a proxy of namespace `shop` may call. */
+function visible(values: readonly (Service | Config)[], namespace = "shop"): readonly string[] {
+  return asked(values, scope, namespace).map(
     ({ hostname, ports, namespace: home }) => `${hostname}:${ports.map(({ number }) => number).join(",")} ${home}`,
   );
 }
@@ -169,3 +173,36 @@ const cases: readonly {
 for (const { name, values, namespace, want } of cases) {
   test(name, () => assert.deepEqual(visible(values, namespace), want));
 }
+
+const aliases = query<readonly string[]>("aliases-by-listener", (view) =>
+  proxyEgressListeners(view).flatMap(({ name }) =>
+    view
+      .read(listenerServices, name)
+      .filter(({ resolution }) => resolution !== "alias")
+      .flatMap((service) => importedAliases(view, name, service).map((alias) => `${service.name}=${alias}`)),
+  ),
+);
+
+test("other names of a service come with the hosts that import the service", () => {
+  const host = "a.depot.svc.cluster.local";
+  const alias = (name: string, namespace: string) =>
+    aService(name, namespace, { resolution: "alias", kubernetes: { externalName: host } as never });
+  const values = [aService("a", "depot"), alias("b", "shop"), alias("c", "depot")];
+  const [b, c] = ["a=b.shop.svc.cluster.local", "a=c.depot.svc.cluster.local"];
+  const found = (...hosts: string[]) => asked([...values, aSidecarWith([{ hosts }])], aliases);
+  assert.deepEqual(asked(values, aliases), [c, b]);
+  assert.deepEqual(found("./*", `depot/${host}`), []);
+  assert.deepEqual(found("./*", "depot/*.depot.svc.cluster.local"), [c]);
+  assert.deepEqual(found("depot/*"), [c, b]);
+  assert.deepEqual(found("*/*.depot.svc.cluster.local", "*/b.shop.svc.cluster.local"), [c, b]);
+});
+
+test("a host that a Sidecar names exactly is one of its ServiceEntries, by a wildcard all of them", () => {
+  const entries = [
+    external("old", "x.example", { creationTimeMs: 1 }),
+    external("new", "x.example", { creationTimeMs: 2, ports: [aPort("tcp", 90, "TCP")] }),
+  ];
+  const found = (...hosts: string[]) => visible([...entries, aSidecarWith([{ hosts }])]);
+  assert.deepEqual(found("./x.example"), ["x.example:80 shop"]);
+  assert.deepEqual(found("./x.example", "./*.other"), ["x.example:80,90 shop"]);
+});

@@ -5,7 +5,7 @@
 import { equalJson, hostCovers, type Service, type TextOf, textCodec } from "@flotilla/model";
 import { type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View, type ViewQuery } from "../view.ts";
-import { allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
+import { aliasesOf, allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
 import {
   egressListeners,
   excludes,
@@ -25,9 +25,11 @@ export const listenerServices = query<readonly Service[], ListenerName>("listene
   const hosts = listenerHosts(spec, namespace);
   const port = listenerPort(spec);
   const imported = view.read(servicesExportedTo, namespace).flatMap((service) => {
+    const { namespace: home, hostname } = service;
+    const isNamed = hosts.importedFrom(home).some((host) => hostCovers(host, hostname));
+    // A host by its exact name is one service, by a wildcard all ServiceEntries that have it. Source: istiod asked.
     const isImported =
-      hosts.importedFrom(service.namespace).some((host) => hostCovers(host, service.hostname)) &&
-      !hosts.isExcluded(service.namespace, service.hostname);
+      isNamed && !hosts.isExcluded(home, hostname) && (!hosts.isExact || serviceIn(view, home, hostname) === service);
     const part = isImported ? withPorts(view, service, port === undefined ? [] : [port]) : undefined;
     return part === undefined ? [] : [part];
   });
@@ -35,6 +37,19 @@ export const listenerServices = query<readonly Service[], ListenerName>("listene
   const homes = chooseNamespaces(imported, isOfRouter ? undefined : namespace);
   return imported.filter((service) => homes.get(service.hostname)?.namespace === service.namespace);
 });
+
+/** The other names of a service, as far as the listener imports them by the hosts that it imports the service by. */
+export function importedAliases(
+  view: View,
+  listener: ListenerName,
+  { namespace: home, hostname }: Service,
+): readonly string[] {
+  const all = aliasesOf(view, hostname);
+  const { namespace, spec } = listenerOf(view, listener);
+  if (all.length === 0 || spec === undefined) return all;
+  const hosts = listenerHosts(spec, namespace).importedBeside(home, hostname);
+  return all.filter((alias) => hosts.some((host) => hostCovers(host, alias)));
+}
 
 /** Every service in scope, one a host name, with the ports that some listener imports. */
 const scopeServices = query<readonly Service[], ScopeName>("scope-services", (view, scope) => {
@@ -46,8 +61,13 @@ const scopeServices = query<readonly Service[], ScopeName>("scope-services", (vi
   return [...services.values()];
 });
 
+/** The services that listeners import themselves, each once; several ServiceEntries may have one host. */
+export const listenersServices = query<readonly Service[], ScopeName>("listeners-services", (view, scope) => [
+  ...new Set(egressListeners(view, scope).flatMap(({ name }) => view.read(listenerServices, name))),
+]);
+
 /** The services that listeners import themselves, one a host name: names of others are not answered. */
-export const importedServices = query<readonly Service[], ScopeName>("imported-services", (view, scope) => {
+const importedServices = query<readonly Service[], ScopeName>("imported-services", (view, scope) => {
   const services = new Map<string, Service>();
   for (const { name } of egressListeners(view, scope))
     for (const service of view.read(listenerServices, name)) addService(services, service);

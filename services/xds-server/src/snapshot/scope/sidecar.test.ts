@@ -104,6 +104,20 @@ describe("an egress listener", () => {
     assert.deepEqual(importedFrom("third"), ["b.example"]);
   });
 
+  it("imports a host beside others of its namespace, else beside those of any", () => {
+    const hosts = ["shop/a.shop", "shop/*.c", "*/a.depot", "*/*.d"];
+    const { importedBeside } = listenerHosts(create(IstioEgressListenerSchema, { hosts }), "shop");
+    assert.deepEqual(importedBeside("shop", "a.shop"), ["a.shop", "*.c"]);
+    assert.deepEqual(importedBeside("shop", "a.depot"), ["a.depot", "*.d"]);
+    assert.deepEqual(importedBeside("depot", "a.shop"), []);
+  });
+
+  it("is exact where it names each host, whatever it excludes", () => {
+    const isExact = (...hosts: string[]) => listenerHosts(create(IstioEgressListenerSchema, { hosts }), "shop").isExact;
+    assert.ok(isExact("./a.shop", "depot/b", "~*/*"));
+    for (const host of ["*/a.shop", "./*.shop", "./*"]) assert.ok(!isExact("./a.shop", host), host);
+  });
+
   it("excludes hosts after a tilde, of any namespace where none is named", () => {
     const hosts = ["*/*", "~./a.shop", "~other/*.b.example", "~/c.example"];
     const { isExcluded, importedFrom } = listenerHosts(create(IstioEgressListenerSchema, { hosts }), "shop");

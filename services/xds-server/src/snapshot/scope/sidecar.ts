@@ -1,5 +1,13 @@
 /** Selects the Sidecar resource that applies to a proxy, and reads its settings, independent of the existing services. */
-import { type Config, clusterName, hostCovers, parseProtocol, type TextOf, textCodec } from "@flotilla/model";
+import {
+  type Config,
+  clusterName,
+  hostCovers,
+  isWildcard,
+  parseProtocol,
+  type TextOf,
+  textCodec,
+} from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { MeshConfig_OutboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
@@ -90,7 +98,11 @@ export function listenerOf(
 export interface ListenerHosts {
   /** Of a namespace and of any. */
   readonly importedFrom: (namespace: string) => readonly string[];
+  /** Those that stand beside the one that imports a host: of the namespace, else of any. */
+  readonly importedBeside: (namespace: string, host: string) => readonly string[];
   readonly isExcluded: (namespace: string, host: string) => boolean;
+  /** Each host is a name within a namespace: no wildcard of either. */
+  readonly isExact: boolean;
 }
 
 export function listenerHosts(spec: IstioEgressListener, own: string): ListenerHosts {
@@ -108,6 +120,11 @@ export function listenerHosts(spec: IstioEgressListener, own: string): ListenerH
     [namespace, "*"].flatMap((home) => hosts.get(home) ?? []);
   return {
     importedFrom: (namespace) => of(imported, namespace),
+    importedBeside: (namespace, host) =>
+      [namespace, "*"]
+        .map((home) => imported.get(home) ?? [])
+        .find((some) => some.some((other) => hostCovers(other, host))) ?? [],
+    isExact: [...imported].every(([home, hosts]) => home !== "*" && !hosts.some(isWildcard)),
     isExcluded: (namespace, host) =>
       excluded.size > 0 && of(excluded, namespace).some((other) => hostCovers(other, host)),
   };

@@ -11,8 +11,8 @@ import {
 } from "@flotilla/model";
 import { CaptureMode, type IstioEgressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { type EgressListener, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
-import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
+import { type EgressListener, type ListenerName, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
+import { importedAliases, listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { layer4VirtualServices, meshGateway } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { resolvedFamilies } from "../../select/dns.ts";
@@ -82,7 +82,7 @@ function addOwnListener(view: View, map: ListenerMap, listener: EgressListener):
       service.ports.find((one) => one.number === number) ??
       (service.ports.length === 1 ? service.ports[0] : undefined) ??
       listenPort;
-    const part = { service, port, listenPort, bindToPort, extraAddresses, virtualServices };
+    const part = { service, port, listenPort, bindToPort, extraAddresses, virtualServices, listener: listener.name };
     addAtAddresses(view, map, part, { bind, perPod: false });
   }
 }
@@ -131,7 +131,15 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
     for (const port of service.ports) {
       const place = { bind: ownBind, port: port.number, protocol: port.protocol, bindToPort };
       if (port.protocol === "UDP" || !mayListenBesideVirtual(view, place)) continue;
-      const part = { service, port, listenPort: port, bindToPort, extraAddresses, virtualServices };
+      const part = {
+        service,
+        port,
+        listenPort: port,
+        bindToPort,
+        extraAddresses,
+        virtualServices,
+        listener: listener.name,
+      };
       addAtAddresses(view, map, part, { bind: ownBind, perPod: true });
       const hasClusterAddress = service.registry === "Kubernetes" && isHttp(port.protocol);
       if (matchesAddress && ownBind === undefined && hasClusterAddress) addAtClusterAddress(view, map, part);
@@ -164,6 +172,7 @@ interface Part {
   readonly isPod?: boolean;
   /** Its HTTP routes are not those of the whole port. */
   readonly hasOwnRoutes?: boolean;
+  readonly listener: ListenerName;
   readonly virtualServices: readonly Config<VirtualService>[];
 }
 
@@ -195,7 +204,10 @@ function addService(view: View, map: ListenerMap, part: Part): void {
       isTcp(protocol) || isUnsupported(protocol)
         ? tcpChains(view, {
             ...{ service, port, listenPort, cidr, virtualServices, gateway: meshGateway },
-            needsServerName: part.isPod !== true && needsServerName(view, part),
+            aliases:
+              part.isPod !== true && needsServerName(view, part)
+                ? importedAliases(view, part.listener, service)
+                : undefined,
           })
         : [],
   });

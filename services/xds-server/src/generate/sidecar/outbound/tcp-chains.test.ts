@@ -34,7 +34,7 @@ test("TCP routes count for the gateway that a match names", () => {
     const chains = query(`chains of ${gateway}`, (view) => {
       const config = view.read(virtualService, virtualServiceName.write({ namespace: "shop", name: "v" }));
       const virtualServices = config === undefined ? [] : [config];
-      const place = { service, port, listenPort: port, cidr: undefined, needsServerName: false };
+      const place = { service, port, listenPort: port, cidr: undefined, aliases: undefined };
       return tcpChains(view, { ...place, virtualServices, gateway }).map(({ clusters }) => clusters);
     });
     return core.read(chains, core.subjectOf(aSidecar("shop")));
@@ -51,7 +51,7 @@ function matches(protocol: string, rule: Readonly<Record<string, unknown>>): rea
   const chains = query(`matches of ${JSON.stringify(rule)}`, (view) => {
     const found = view.read(virtualService, virtualServiceName.write({ namespace: "shop", name: "v" }));
     const port = aPort("p", 5432, protocol);
-    const place = { service: db, port, listenPort: port, cidr: undefined, needsServerName: false, gateway: "mesh" };
+    const place = { service: db, port, listenPort: port, cidr: undefined, aliases: undefined, gateway: "mesh" };
     return tcpChains(view, { ...place, virtualServices: found === undefined ? [] : [found] }).map(
       ({ serverNames, prefixes }) => `${serverNames.join()} > ${prefixes.join()}`,
     );

@@ -15,7 +15,6 @@ import type {
   TLSMatchAttributes,
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { aliasesOf } from "../../../snapshot/scope/services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { serviceDomains } from "../../envoy/routes/route-configuration.ts";
 import { resolvedFamilies } from "../../select/dns.ts";
@@ -30,8 +29,11 @@ export interface TcpTarget {
   readonly listenPort: ServicePort;
   /** The service's address range, when that is what it has. */
   readonly cidr: string | undefined;
-  /** The listener takes connections to other addresses too: a TLS service is identified by its server name. */
-  readonly needsServerName: boolean;
+  /**
+   * Where the listener takes connections to other addresses too, so that a TLS service is identified by its server name: the other names of
+   * the service. Undefined where its address identifies it.
+   */
+  readonly aliases: readonly string[] | undefined;
   readonly virtualServices: readonly Config<VirtualService>[];
   /** For which routes of them count: that of a router, or the one that means all sidecars. */
   readonly gateway: string;
@@ -40,9 +42,7 @@ export interface TcpTarget {
 export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
   if (isTls(target.listenPort.protocol)) {
     const chains = tlsRouteChains(view, target);
-    return chains.length > 0
-      ? chains
-      : [defaultChain(view, target, target.needsServerName ? serverNamesOf(view, target.service) : [])];
+    return chains.length > 0 ? chains : [defaultChain(view, target, serverNamesOf(view, target))];
   }
   const chains = tcpRouteChains(view, target);
   return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))
@@ -71,14 +71,15 @@ function defaultChain(view: View, target: TcpTarget, serverNames: readonly strin
 }
 
 /** The host itself, and each form of the names that stand for it. */
-function serverNamesOf(view: View, { hostname }: Service): readonly string[] {
+function serverNamesOf(view: View, { service, aliases }: TcpTarget): readonly string[] {
+  if (aliases === undefined) return [];
   const mayEndInDot = view.feature("absoluteFqdnDomains");
   const formsOf = (alias: string) =>
     serviceDomains(
       { hostname: alias, aliases: [], addresses: [], hasPodNames: false, mayEndInDot },
       view.proxy.dnsDomain,
     ).all;
-  return [hostname, ...aliasesOf(view, hostname).flatMap(formsOf)];
+  return [service.hostname, ...aliases.flatMap(formsOf)];
 }
 
 function cidrs({ cidr }: TcpTarget): readonly string[] {

@@ -144,7 +144,15 @@ async function kindsTag(config: KubeConfig, agent: Agent, known?: string): Promi
 }
 
 async function* parsed(texts: AsyncIterable<string>): AsyncGenerator<unknown> {
-  for await (const text of texts) yield JSON.parse(text);
+  for await (const text of texts) yield parse(text);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new KubeError("KUBE_AWAY", `a line of the answer is no JSON: ${text.slice(0, 100)}`, { cause });
+  }
 }
 
 async function* lines(

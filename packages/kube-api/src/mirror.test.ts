@@ -73,6 +73,23 @@ test("a list comes in pages, its items say what they are, and the watch goes on 
   ]);
 });
 
+test("an answer that is no list, or a line that is no event, is a failure like any other", async () => {
+  const [list, lines] = [{ metadata: { resourceVersion: "1" } }, [{ type: "ADDED", object: object("b", "2") }]];
+  const named = (items: unknown) => ({ ...list, items });
+  for (const answer of [{}, "text", null, [], named(7), named([7]), named([{ metadata: {} }]), { items: [] }]) {
+    const answers = [answer, named([object("a", "1")])];
+    const { api } = server([], [lines]);
+    const { said, states } = await take({ ...api, get: async () => answers.shift() } as KubeApi, 2);
+    assert.deepEqual(said, ["list a", "put b"]);
+    assert.match(states[0] ?? "", /KUBE_AWAY.*the answer is no list of objects/);
+  }
+  for (const line of [7, null, {}, { type: "ADDED" }, { type: "ADDED", object: { metadata: null } }, { type: "NEW" }]) {
+    const { said, states } = await take(server([["a"]], [[line], lines]).api, 2);
+    assert.deepEqual(said, ["list a", "put b"]);
+    assert.match(states[1] ?? "", /KUBE_AWAY.*a line of the answer is no event/);
+  }
+});
+
 test("a watch that ends goes on from the last version or bookmark", async () => {
   const { api, asked } = server(
     [["a"]],

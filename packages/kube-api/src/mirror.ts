@@ -137,6 +137,7 @@ export async function* listPages<T extends KubeObject>(
   for (;;) {
     const page = await api.get<Page<T>>(`${path}${query}limit=${pageSize}${from}`, stop);
     if (page === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`, { status: 404 });
+    if (!isPage(page)) throw new KubeError("KUBE_AWAY", `${path} at ${api.server}: the answer is no list of objects`);
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
     // Items of a list have neither `apiVersion` nor `kind`.
@@ -178,7 +179,9 @@ async function* watch<T extends KubeObject>(
     for await (const line of api.lines(from, ending.signal, onOpen)) {
       // A reader that takes its time is no silence of the server.
       clearTimeout(silence);
-      yield line as WatchLine<T>;
+      if (!isWatchLine<T>(line))
+        throw new KubeError("KUBE_AWAY", `watch ${path} at ${api.server}: a line of the answer is no event`);
+      yield line;
       silence = setTimeout(end, silenceMs);
     }
   } catch (cause) {
@@ -188,6 +191,23 @@ async function* watch<T extends KubeObject>(
     clearTimeout(silence);
     stop.removeEventListener("abort", end);
   }
+}
+
+function isPage(page: unknown): boolean {
+  const { metadata, items } = (page ?? {}) as Partial<Page<KubeObject>>;
+  return typeof metadata?.resourceVersion === "string" && Array.isArray(items) && items.every(isNamed);
+}
+
+function isWatchLine<T extends KubeObject>(line: unknown): line is WatchLine<T> {
+  const { type, object } = (line ?? {}) as Partial<WatchLine<T>>;
+  if (type === "ERROR") return typeof object === "object" && object !== null;
+  if (type === "BOOKMARK") return typeof object?.metadata === "object" && object.metadata !== null;
+  return (type === "ADDED" || type === "MODIFIED" || type === "DELETED") && isNamed(object);
+}
+
+/** Servers of joined clusters, and proxies before them, may answer anything. */
+function isNamed(object: unknown): boolean {
+  return typeof (object as Partial<KubeObject> | null | undefined)?.metadata?.name === "string";
 }
 
 /** The log, and a source of random numbers in [0, 1) that spreads retries. */

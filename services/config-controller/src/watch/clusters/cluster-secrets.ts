@@ -5,7 +5,6 @@
 import type { KubeApi, KubeConfig, MirrorEvent } from "@flotilla/kube-api";
 import {
   type ConfigChange,
-  configKeyText,
   type KubeObject,
   type LabelSelector,
   type ObjectName,
@@ -13,10 +12,10 @@ import {
   objectNameOf,
 } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
-import type { Admission, SourceProblem } from "@flotilla/sources";
+import type { SourceProblem } from "@flotilla/sources";
 import type { ReferencedName, SecretReferences } from "../../publish/credential-uses.ts";
 import { ClusterNamespaces } from "./cluster-namespaces.ts";
-import { clusterSecretDelete, clusterSecretKey, clusterSecretPut } from "./cluster-secret-change.ts";
+import { clusterSecretDelete, clusterSecretPut, namingProblem } from "./cluster-secret-change.ts";
 import { PendingReads } from "./pending-reads.ts";
 import { SecretConnection } from "./secret-connection.ts";
 import { SecretNames } from "./secret-names.ts";
@@ -31,12 +30,11 @@ export interface ClusterSecretsOptions {
   /** The discoverySelectors in force, which select among the cluster's own namespaces. */
   readonly selectors: () => readonly LabelSelector[];
   readonly open: (config: KubeConfig) => KubeApi;
-  readonly check: Admission["check"];
   readonly log: Logger;
   readonly nowMs: () => number;
   readonly random: () => number;
   readonly onChange: (change: ConfigChange) => void;
-  /** Reached, lost, listed for the first time, or other objects are refused. */
+  /** Reached, lost, listed, or other objects are refused. */
   readonly onState: () => void;
   /** Our own fault. */
   readonly onFailure: (cause: unknown) => void;
@@ -54,6 +52,7 @@ export class ClusterSecrets implements AsyncDisposable {
   readonly #namespaces: ClusterNamespaces;
   /** Published, or about to be. */
   readonly #held = new Set<ObjectName>();
+  /** Secrets with names that no object can have. */
   readonly #refused = new Map<ObjectName, SourceProblem>();
   /** Of Secrets that were passed over, for a new reference. An event that comes meanwhile is newer, or is followed by a newer one. */
   readonly #reads: PendingReads;
@@ -141,11 +140,12 @@ export class ClusterSecrets implements AsyncDisposable {
       if (isFirst) this.#takeOver(connection);
       this.#replace(event.objects);
       if (isFirst) this.#noteAway();
-      if (isFirst) this.#options.onState();
     } else if (connection === this.#current) {
       const object = objectNameOf(event.object);
-      this.#names.note(object, event.type === "put");
-      if (event.type === "put" && this.#isReferenced(object)) this.#put(event.object);
+      this.#noteRefusal(event.object, event.type === "put");
+      const isThere = event.type === "put" && !this.#refused.has(object);
+      this.#names.note(object, isThere);
+      if (isThere && this.#isReferenced(object)) this.#put(event.object);
       else this.#remove(object);
     }
   }
@@ -157,11 +157,24 @@ export class ClusterSecrets implements AsyncDisposable {
   }
 
   #replace(objects: readonly KubeObject[]): void {
-    const referenced = objects.filter((object) => this.#isReferenced(objectNameOf(object)));
+    this.#refused.clear();
+    for (const secret of objects) this.#noteRefusal(secret, true);
+    const named = objects.filter((secret) => !this.#refused.has(objectNameOf(secret)));
+    const referenced = named.filter((secret) => this.#isReferenced(objectNameOf(secret)));
     const names = new Set(referenced.map(objectNameOf));
-    this.#names.replace(objects.map(objectNameOf));
-    for (const object of [...this.#held, ...this.#refused.keys()]) if (!names.has(object)) this.#remove(object);
-    for (const object of referenced) this.#put(object);
+    this.#names.replace(named.map(objectNameOf));
+    for (const object of [...this.#held]) if (!names.has(object)) this.#remove(object);
+    for (const secret of referenced) this.#put(secret);
+    this.#options.onState();
+  }
+
+  #noteRefusal(secret: KubeObject, exists: boolean): void {
+    const object = objectNameOf(secret);
+    const reason = exists ? namingProblem(secret) : undefined;
+    if (reason === undefined && !this.#refused.delete(object)) return;
+    if (reason !== undefined)
+      this.#refused.set(object, { file: "", line: 0, object: `Cluster/${this.#options.cluster}`, reason });
+    this.#options.onState();
   }
 
   #reconsiderAll(): void {
@@ -174,34 +187,18 @@ export class ClusterSecrets implements AsyncDisposable {
   }
 
   #put(read: KubeObject): void {
-    const { cluster, check, onChange, onState } = this.#options;
+    const { cluster, onChange } = this.#options;
     // Items of a list may lack their kind.
     const secret: KubeObject = { ...read, apiVersion: "v1", kind: "Secret" };
     const object = objectNameOf(secret);
     this.#reads.end(object);
-    const [finding] = check(secret);
-    if (finding !== undefined) {
-      const { field, reason } = finding;
-      const place = configKeyText(clusterSecretKey(objectName.read(object), cluster));
-      this.#refused.set(object, {
-        file: "",
-        line: 0,
-        object: place,
-        field,
-        reason: `${reason}, in cluster ${cluster}`,
-      });
-      onState();
-      return;
-    }
-    if (this.#refused.delete(object)) onState();
     this.#held.add(object);
     onChange(clusterSecretPut(secret, cluster));
   }
 
   #remove(object: ObjectName): void {
-    const { cluster, onChange, onState } = this.#options;
+    const { cluster, onChange } = this.#options;
     this.#reads.end(object);
-    if (this.#refused.delete(object)) onState();
     if (this.#held.delete(object)) onChange(clusterSecretDelete(objectName.read(object), cluster));
   }
 

@@ -4,7 +4,6 @@ import type { LabelSelector } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { SecretReferences } from "../../publish/credential-uses.ts";
 import type { Settings } from "../../settings.ts";
-import { configAdmission } from "../config-source.ts";
 import { fieldSelectors } from "../kubernetes/served-kinds.ts";
 import { RemoteSecrets } from "./remote-secrets.ts";
 
@@ -22,9 +21,8 @@ export async function openRemoteSecrets(
 ): Promise<RemoteSecrets | undefined> {
   const own = settings.remoteSecrets ? await clusterOf(settings) : undefined;
   if (own === undefined) return undefined;
-  const { check } = configAdmission();
   return new RemoteSecrets({
-    ...{ references, selectors, check, log, nowMs: Date.now, random: Math.random, onProblems },
+    ...{ references, selectors, log, nowMs: Date.now, random: Math.random, onProblems },
     clusters: (stop) => namedClusters(own, settings, log, stop),
     ...pathOf(settings.watchedNamespaces),
   });

@@ -40,7 +40,6 @@ export class Stage implements AsyncDisposable {
       selectors: () => this.#selectors,
       clusters: (stop) => this.#clusters(stop),
       path: "/api/v1/secrets?fieldSelector=type!%3Dother",
-      check: ({ metadata }) => (metadata.name === "odd" ? [{ field: "data", reason: "is odd" }] : []),
       open: ({ server }: KubeConfig) => (apis[server] as MemoryApi).api,
       onProblems: () => undefined,
     });

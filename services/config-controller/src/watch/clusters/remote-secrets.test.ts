@@ -107,16 +107,25 @@ describe("Secrets of other clusters", () => {
     assert.deepEqual(stage.problems(), []);
   });
 
-  it("that an API server should not have are named with their cluster, and others go on", async () => {
-    const east = aCluster({ "shop/odd": "odd", "shop/a": "good" });
+  it("with the name of another cluster's are not read, which is reported, and others are", async () => {
+    const east = aCluster({ "shop/a%west": "for west", "shop/a": "good" });
     await using stage = new Stage({ east });
-    stage.refer("g", "a", "odd");
+    stage.refer("g", "a", "a%west", "b%west");
     stage.uses.markLoaded();
     stage.name("east");
     assert.deepEqual(await stage.next(), ["put shop/a%east good"]);
-    assert.deepEqual(stage.problems(), ["Secret/shop/odd%east data is odd, in cluster east"]);
-    east.remove(secretsOf("shop", "odd"));
-    await until(() => stage.problems().length === 0, soon("the end of the problem"));
+    const problem = (name: string) =>
+      `Cluster/east its Secret "shop/${name}%west" is not read: a name must not contain "%"`;
+    assert.deepEqual(stage.problems(), [problem("a")]);
+    east.put(secretsOf("shop", "b%west"), secret("for west"));
+    await until(() => stage.problems().length === 2, soon("the second one"));
+    assert.deepEqual(stage.problems(), [problem("a"), problem("b")]);
+    for (const name of ["a%west", "b%west"]) east.remove(secretsOf("shop", name));
+    await until(() => stage.problems().length === 0, soon("the end of the problems"));
+    assert.deepEqual(
+      stage.groups.flatMap(({ changes }) => changes),
+      [],
+    );
   });
 
   it("of a new reference are read again and again while that fails, unless the reference ends", async () => {

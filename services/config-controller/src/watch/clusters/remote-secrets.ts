@@ -11,7 +11,7 @@ import {
   parseClusterObjectName,
 } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
-import { type Admission, PendingChanges, type SourceProblem } from "@flotilla/sources";
+import { PendingChanges, type SourceProblem } from "@flotilla/sources";
 import type { KindListener } from "../../aggregate/merge-sources.ts";
 import type { ReferencedName, SecretReferences } from "../../publish/credential-uses.ts";
 import type { ConfigGroup, ConfigSource } from "../config-source.ts";
@@ -29,7 +29,6 @@ export interface RemoteSecretsOptions {
   readonly isRead: (namespace: string) => boolean;
   /** The discoverySelectors in force. */
   readonly selectors: () => readonly LabelSelector[];
-  readonly check: Admission["check"];
   readonly open?: (config: KubeConfig) => KubeApi;
   readonly log: Logger;
   readonly nowMs: () => number;

@@ -4,24 +4,33 @@
  */
 import { type Config, clusterObjectName, isBase64, type JsonObject, parseClusterObjectName } from "@flotilla/model";
 import type { RowIndex } from "../row-index.ts";
-import type { View } from "../view.ts";
+import { query, type View } from "../view.ts";
 
-/** By `namespace/name` of the Secret; its content is read apart. */
+const all = "all";
+
+/** By `namespace/name` of the Secret, and all of them; its content is read apart. */
 export const secretsOfOtherClusters: RowIndex<JsonObject> = {
   name: "secrets-of-other-clusters",
   kind: "Secret",
   keysOf: ({ key: { namespace, name } }) => {
     const remote = parseClusterObjectName(name);
-    return remote === undefined ? [] : [`${namespace}/${remote.name}`];
+    return remote === undefined ? [] : [all, `${namespace}/${remote.name}`];
   },
   project: ({ key }) => ({ key, creationTimeMs: 0, labels: {}, annotations: {}, spec: {} }),
 };
+
+/** One question in place of one for each Secret: most meshes have one cluster. */
+const hasOtherClusters = query<boolean>(
+  "has-secrets-of-other-clusters",
+  (view) => view.row(secretsOfOtherClusters, all).length > 0,
+);
 
 /** The cluster of the control plane is undefined. */
 export type SecretCluster = string | undefined;
 
 /** Clusters in which to look for any of these Secrets, in order. */
 export function clustersToSearch(view: View, namespace: string, names: readonly string[]): readonly SecretCluster[] {
+  if (!view.read(hasOtherClusters)) return [undefined];
   const found = names.flatMap((name) =>
     view
       .row(secretsOfOtherClusters, `${namespace}/${name}`)

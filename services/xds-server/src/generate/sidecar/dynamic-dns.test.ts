@@ -28,6 +28,21 @@ test("a cluster and the filter before it resolve by the same cache", () => {
   assert.deepEqual(at(filter, "typedConfig", "dnsCacheConfig"), cache);
 });
 
+test("hosts of a dynamic service and hosts of none are resolved in caches of their own", () => {
+  const mesh = aConfig("MeshConfig", "istio-system", "istio", {
+    outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" },
+  });
+  const core = aMesh(anyShop(aPort("http", 80, "HTTP")), mesh);
+  const listener = resourceOf(core, aSidecar("shop"), typeUrl.listener, "0.0.0.0_80");
+  const filters = at(listener, "filterChains", 0, "filters", 0, "typedConfig", "httpFilters") as readonly JsonObject[];
+  assert.deepEqual(
+    filters
+      .filter(({ name }) => name === "envoy.filters.http.dynamic_forward_proxy")
+      .map((filter) => at(filter, "typedConfig", "dnsCacheConfig", "name")),
+    ["*.shop.example_dfp_dns_cache", "allow_any_dfp_dns_cache"],
+  );
+});
+
 const ports = [
   { name: "HTTP names its host", port: aPort("http", 80, "HTTP"), hasCluster: true },
   { name: "a TLS handshake names its server", port: aPort("tls", 443, "TLS"), hasCluster: true },

@@ -105,7 +105,8 @@ function extensionsOf({ extensions }: ListenerTraits, port: number): FilterChain
 
 function httpChain(traits: ListenerTraits, chain: HttpChain, { bind, port }: BoundPlace): FilterChain {
   const { sniffed, routeName, grpcWeb } = chain;
-  const dnsCache = chain.dnsCache ?? traits.unknownHosts;
+  // Hosts of a service and hosts of none are resolved in caches of their own.
+  const dnsCaches = [chain.dnsCache, traits.unknownHosts].filter((cache) => cache !== undefined);
   return create(FilterChainSchema, {
     ...(sniffed && {
       filterChainMatch: { transportProtocol: "raw_buffer", applicationProtocols: [...traits.plainHttpProtocols] },
@@ -120,7 +121,7 @@ function httpChain(traits: ListenerTraits, chain: HttpChain, { bind, port }: Bou
         statPrefix: `outbound_${bind}_${port}`,
         routes: routeName,
         grpcWeb,
-        late: [...(traits.sessions ? [statefulSession] : []), ...(dnsCache ? [dynamicForwardProxy(dnsCache)] : [])],
+        late: [...(traits.sessions ? [statefulSession] : []), ...dnsCaches.map(dynamicForwardProxy)],
         allowAbsoluteUrl: routeName === "http_proxy",
       }),
     ],

@@ -3,6 +3,7 @@
  * booleans may be text, lists may be comma text, and some values are JSON within text.
  */
 import { ownValue } from "../json/own-value.ts";
+import { parseBoolean } from "../names/boolean-text.ts";
 
 export type NodeMetadata = Readonly<Record<string, unknown>>;
 
@@ -22,8 +23,7 @@ export function metadataText(metadata: NodeMetadata, key: string): string {
 }
 
 export function metadataFlag(metadata: NodeMetadata, key: string): boolean {
-  const value = ownValue(metadata, key);
-  return value === true || value === "true" || value === "1" || value === 1;
+  return parseBoolean(metadataText(metadata, key)) ?? false;
 }
 
 /** A list of text, or text with commas. */

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compareIstioVersions, localityText, NodeError, parseIstioVersion, parseNode, podPorts } from "../index.ts";
+import {
+  compareIstioVersions,
+  localityText,
+  metadataFlag,
+  NodeError,
+  parseIstioVersion,
+  parseNode,
+  podPorts,
+} from "../index.ts";
 
 const id = "sidecar~10.0.0.1~web-1.shop~shop.svc.cluster.local";
 
@@ -70,4 +78,10 @@ describe("versions", () => {
     const hostile = `${"/".repeat(500_000)}a`;
     assert.equal(localityText({ region: hostile, zone: "", subzone: "" }), hostile);
   });
+});
+
+it("flags are read as Go reads truth values; others are not set", () => {
+  const isSet = (value: unknown) => metadataFlag({ FLAG: value }, "FLAG");
+  for (const value of [true, 1, "1", "t", "T", "true", "True", "TRUE"]) assert.ok(isSet(value), String(value));
+  for (const value of [false, 0, "0", "f", "FALSE", "yes", "", undefined]) assert.ok(!isSet(value), String(value));
 });

@@ -26,6 +26,7 @@ const findingGauges = {
   pilot_duplicate_envoy_clusters: "Clusters of one name",
   pilot_sds_certificate_errors_total: "Secrets that proxies ask for and cannot have",
   flotilla_missing_issuer_keys: "RequestAuthentications with issuers whose keys could not be fetched",
+  flotilla_unresolved_network_gateway: "Networks with a gateway that is a host name",
   flotilla_unusable_extension: "WasmPlugins and TrafficExtensions that cannot be served as written",
   flotilla_unknown_destination: "VirtualServices with routes that lead to no known service or subset",
   flotilla_failed_resource: "Resources of connected proxies that cannot be made",

@@ -103,7 +103,8 @@ const scopeFeatures = {
   resolvesNetworkGateways: flag({
     env: "RESOLVE_HOSTNAME_GATEWAYS",
     default: true,
-    sentence: "Gateways of networks may be host names; otherwise those are left out.",
+    sentence:
+      "Gateways of networks may be host names, which proxies resolve for services whose endpoints are names; otherwise those gateways are left out.",
   }),
   scopeGatewayToNamespace: flag({
     env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",

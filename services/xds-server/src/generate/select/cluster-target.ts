@@ -175,5 +175,6 @@ export function clientFiles(view: View, service: Service): string {
   const files = ["TLS_CLIENT_CERT_CHAIN", "TLS_CLIENT_KEY", "TLS_CLIENT_ROOT_CERT"].map((key) =>
     view.proxy.metadataText(key),
   );
-  return files.some((file) => file !== "") ? files.join("\n") : "";
+  // As in istiod, a proxy without a chain has no certificate of its own: its other files do not count.
+  return files[0] === "" ? "" : files.join("\n");
 }

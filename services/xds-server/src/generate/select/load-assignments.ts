@@ -92,6 +92,7 @@ const endpointRules = query<EndpointRules, ClusterTarget>("endpoint-rules", (vie
     ownWorkload: target.isOwnWorkload ? ownWorkload(view) : "",
     network: isFlat ? "" : view.proxy.network,
     ipMode: isFlat ? "dual" : view.proxy.ipMode,
+    resolvesNames: isByDns(service),
     remoteTarget:
       farCalls === "direct-or-gateway" || farCalls === "gateway-only" ? "" : `${service.hostname}:${port.number}`,
     networkView: view.read(networkView),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@flotilla/proto";
+import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { nameSet } from "@flotilla/xds";
 import { Core } from "../../app/core.ts";
 import { aConfig, aMesh, aPort, apply, aService, aSidecar } from "../../testing/mesh.ts";
 import type { Features } from "../features.ts";
@@ -157,4 +158,16 @@ test("ways into a network: without RESOLVE_HOSTNAME_GATEWAYS those by name are l
   };
   assert.deepEqual(addressesOf({}), ["2001:db8::3", "gw.example"]);
   assert.deepEqual(addressesOf({ resolvesNetworkGateways: false }), ["2001:db8::3"]);
+});
+
+test("a gateway that is a name is reported", () => {
+  const networks = meshNetworks({ n2: { gateways: [{ address: "gw.example", port: 443 }], endpoints: [] } });
+  const web = aService("web", "shop");
+  const core = aMesh(networks, web);
+  const names = nameSet([`outbound|80||${web.hostname}`]);
+  core.observe(core.subjectOf(aSidecar("shop")), typeUrl.endpoint, names, () => undefined);
+  assert.deepEqual(
+    core.findings().map(({ metric, object }) => [metric, object]),
+    [["flotilla_unresolved_network_gateway", "network/n2"]],
+  );
 });

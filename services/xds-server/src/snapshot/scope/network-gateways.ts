@@ -28,7 +28,9 @@ export const networkGateways = query<GatewaysByNetwork>(
     const found = [...view.read(addressedGateways), ...view.read(registryGateways)];
     for (const name of view.serviceNames) found.push(...view.read(labelledGateways, serviceText.write(name)));
     if (view.feature("discoverGatewayApiNetworkGateways")) found.push(...view.read(gatewayApiGateways));
-    return byNetwork(view, found);
+    const gateways = byNetwork(view, found);
+    reportNames(view, gateways);
+    return gateways;
   },
   sameGateways,
 );
@@ -39,6 +41,17 @@ export const gatewaysBeforeNames = query<GatewaysByNetwork>(
   (view) => byNetwork(view, view.read(addressedGateways)),
   sameGateways,
 );
+
+/** Addresses of gateways are sent as endpoints, which Envoy takes as addresses only. */
+function reportNames(view: View, gateways: GatewaysByNetwork): void {
+  for (const [network, all] of gateways)
+    for (const { address } of all.filter((one) => !isIpAddress(one.address)))
+      view.report({
+        metric: "flotilla_unresolved_network_gateway",
+        object: `network/${network}`,
+        message: `gateway ${address} is a host name, which is not resolved: endpoints behind it are left out`,
+      });
+}
 
 function byNetwork(view: View, gateways: readonly NetworkGateway[]): GatewaysByNetwork {
   const takesNames = view.feature("resolvesNetworkGateways");

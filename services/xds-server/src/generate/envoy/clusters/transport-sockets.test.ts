@@ -18,6 +18,20 @@ test("the files that a proxy was started with count before those of a rule", () 
   assert.deepEqual(secrets(mutual).toSorted(), ["file-cert:/c/c.pem~/c/k.pem", "file-root:/c/r.pem"]);
 });
 
+test("files without a certificate's chain do not count", () => {
+  const name = "outbound|80||web.shop.svc.cluster.local";
+  const core = aMesh(
+    aService("web", "shop"),
+    aConfig("DestinationRule", "shop", "r", {
+      host: "web",
+      trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } },
+    }),
+  );
+  const { TLS_CLIENT_KEY, TLS_CLIENT_ROOT_CERT } = files;
+  const cluster = resourceOf(core, aSidecar("shop", { TLS_CLIENT_KEY, TLS_CLIENT_ROOT_CERT }), typeUrl.cluster, name);
+  assert.doesNotMatch(JSON.stringify(cluster), /file-/);
+});
+
 test("the mesh's own mutual TLS of a rule is that of the files, for the host of the request", () => {
   assert.deepEqual(secrets({ mode: "ISTIO_MUTUAL" }).toSorted(), ["file-cert:/c/c.pem~/c/k.pem", "file-root:/c/r.pem"]);
   const rule = aConfig("DestinationRule", "shop", "r", {

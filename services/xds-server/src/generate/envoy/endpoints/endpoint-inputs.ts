@@ -37,6 +37,7 @@ export interface EndpointInputs {
   readonly network: string;
   /** Families of addresses of gateways that the proxy calls. */
   readonly ipMode: IpMode;
+  readonly resolvesNames: boolean;
   /** Networks whose endpoints the proxy asks for, separated by commas; empty for all. */
   readonly networkView: string;
   readonly gateways: GatewaysByNetwork;
@@ -77,6 +78,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   farCalls: "direct-or-gateway",
   network: "",
   ipMode: "dual",
+  resolvesNames: false,
   networkView: "",
   gateways: new Map(),
   ...noLocality,

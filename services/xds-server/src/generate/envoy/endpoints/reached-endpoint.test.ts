@@ -71,7 +71,8 @@ const cases = [
 
 for (const { name, endpoints, gateways, want } of cases) {
   test(`split horizon: ${name}`, () => {
-    const seen = splitHorizon(endpoints, { network: "n1", gateways: new Map(Object.entries(gateways)) });
+    const horizon = { network: "n1", gateways: new Map(Object.entries(gateways)), resolvesNames: true };
+    const seen = splitHorizon(endpoints, horizon);
     assert.deepEqual(
       seen.map(({ addresses, port, weight }) => `${addresses[0]}:${port}*${weight}`),
       want,
@@ -112,6 +113,14 @@ const ambientCases = [
     endpoints: [plain1],
     gateways: [tunnelGateway("east.example", "n2")],
     want: [],
+  },
+  {
+    name: "not through a gateway that is a name, which Envoy would refuse",
+    farCalls: "direct-or-gateway",
+    network: "n1",
+    endpoints: [endpoint("a", "n1"), endpoint("b", "n2")],
+    gateways: [gateway("east.example", "n2")],
+    want: ["a:8080"],
   },
   {
     name: "not where it is switched off",
@@ -170,6 +179,13 @@ const ambientCases = [
     want: ["a:8080"],
   },
 ] as const;
+
+test("gateways that are names stand in the place of endpoints that the proxy resolves by name", () => {
+  const gateways = new Map([["n2", [gateway("east.example", "n2")]]]);
+  const seen = (resolvesNames: boolean) =>
+    splitHorizon([endpoint("b", "n2")], { network: "n1", gateways, resolvesNames }).map(({ addresses }) => addresses);
+  assert.deepEqual([seen(true), seen(false)], [[["east.example"]], []]);
+});
 
 for (const { name, farCalls, network, endpoints, gateways, want } of ambientCases)
   test(`proxies of an ambient mesh of several networks call other networks ${name}`, () => {

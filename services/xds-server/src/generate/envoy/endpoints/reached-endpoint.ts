@@ -94,6 +94,8 @@ export interface Horizon {
   readonly farCalls?: FarCalls;
   /** Families of addresses that the proxy has; without it, both. */
   readonly ipMode?: IpMode;
+  /** The proxy resolves names of gateways itself; Envoy refuses all endpoints that it is sent where one of them is a name. */
+  readonly resolvesNames?: boolean;
   /** See `EndpointInputs`. */
   readonly remoteTarget?: string;
 }
@@ -114,7 +116,7 @@ export function splitHorizon(endpoints: readonly ReachedEndpoint[], horizon: Hor
     const weight = Math.max(endpoint.weight, 1) * scale;
     const found = gatewaysFor(endpoint, network, gateways);
     const fitting = found.filter(takesAny ? leadsSidecars : ({ hbonePort }) => hbonePort !== undefined);
-    const ways = fitting.filter(({ address }) => isReachable(address, horizon.ipMode));
+    const ways = fitting.filter(({ address }) => isReachable(address, horizon));
     if (fitting.length > 0 && ways.length === 0) continue;
     if (farCalls !== "direct-or-gateway" && isFar(endpoint, network) && (farCalls === "never" || ways.length === 0))
       continue;
@@ -150,8 +152,9 @@ function weightScale(gateways: GatewaysByNetwork): number {
   return counts.reduce(leastCommonMultiple, 1);
 }
 
-function isReachable(address: string, ipMode: IpMode = "dual"): boolean {
-  return ipMode === "dual" || !isIpAddress(address) || isIpv6(address) === (ipMode === "ipv6");
+function isReachable(address: string, { ipMode = "dual", resolvesNames = false }: Horizon): boolean {
+  if (!isIpAddress(address)) return resolvesNames;
+  return ipMode === "dual" || isIpv6(address) === (ipMode === "ipv6");
 }
 
 /** A proxy that does not report its network calls all of them directly where no gateway is known. */

@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Change, Service } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
-import { aMesh, anEndpoint, aPort, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+import type { Core } from "../../app/core.ts";
+import { aConfig, aMesh, anEndpoint, aPort, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 /** The hosts that the cluster of port 8080 names, behind which every service has the proxy as its endpoint. */
 function hosts(...services: readonly Service[]): readonly string[] {
-  const core = aMesh(...services);
+  return hostsIn(aMesh(...services), services);
+}
+
+function hostsIn(core: Core, services: readonly Service[]): readonly string[] {
   core.apply(
     services.map(({ namespace, hostname, registry, ports }): Change => {
       const value = [anEndpoint("10.0.0.1", { namespace, servicePortName: ports[0]?.name ?? "" })];
@@ -32,4 +36,12 @@ test("it names none when its first service is outside of the mesh", () => {
     "a.shop.svc.cluster.local",
     "b.example.com",
   ]);
+});
+
+test("the cluster of a Sidecar's ingress listener names the first service of its port alone", () => {
+  const services = [aService("a", "shop"), entry("b.example.com")];
+  const port = { number: 8080, name: "http", protocol: "HTTP" };
+  const ingress = [{ port, defaultEndpoint: "127.0.0.1:9000" }];
+  const sidecar = aConfig("Sidecar", "shop", "s", { ingress, egress: [{ hosts: ["./*"] }] });
+  assert.deepEqual(hostsIn(aMesh(...services, sidecar), services), ["a.shop.svc.cluster.local"]);
 });

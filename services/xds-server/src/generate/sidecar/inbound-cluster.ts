@@ -80,7 +80,13 @@ const servicesOfPort = query<readonly OwnService[], number>(
 /** The services that a cluster's port stands for. */
 export function inboundHosts(view: View, name: string): readonly string[] {
   const port = view.read(inboundPorts).find((one) => `inbound|${one.port}||` === name);
-  return port === undefined ? [] : view.read(servicesOfPort, port.port).map(({ hostname }) => hostname);
+  return port === undefined ? [] : servicesBehind(view, port).map(({ hostname }) => hostname);
+}
+
+/** An ingress listener of a Sidecar stands for the first service of its port alone. Source: istiod asked. */
+function servicesBehind(view: View, { port, origin }: InboundPort): readonly OwnService[] {
+  const services = view.read(servicesOfPort, port);
+  return origin === undefined ? services : services.slice(0, 1);
 }
 
 export function selectInboundCluster(view: View, name: string): InboundClusterInputs | undefined {
@@ -89,7 +95,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
   const sidecar = view.read(sidecarOf)?.spec;
   const ingress =
     port.origin === undefined ? undefined : sidecar?.ingress.find((one) => one.port?.number === port.port);
-  const services = view.read(servicesOfPort, port.port);
+  const services = servicesBehind(view, port);
   const [service] = services;
   // Rules are known of services in scope only, even where the service is the workload's own.
   const isRuled = service && visibleService(view, service.hostname) !== undefined;

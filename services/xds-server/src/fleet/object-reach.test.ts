@@ -85,6 +85,18 @@ describe("how far an object has come", () => {
     assert.equal(found.list()[name]?.reached, 2);
   });
 
+  it("is not looked for again when it has a part in too much, until the object changes", () => {
+    const { found, asked } = reaches(undefined);
+    found.note(route, 5);
+    found.refresh([standing(4, 1, web)], 1, atOnce);
+    found.refresh([standing(5, 1, web)], 1, atOnce);
+    assert.deepEqual(found.list()[name], { position: 5, reached: 1, waiting: 0 });
+    assert.equal(asked.length, 1);
+    found.note(route, 6);
+    found.refresh([standing(6, 1, web)], 1, atOnce);
+    assert.equal(asked.length, 2);
+  });
+
   it("stops looking when it has taken long: recounts first", () => {
     const { found } = reaches([new Set([web])]);
     found.note(route, 5);

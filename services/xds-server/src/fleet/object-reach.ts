@@ -28,6 +28,8 @@ interface Entry {
   readonly key: ConfigKey;
   readonly position: number;
   reach: ObjectReach | undefined;
+  /** It has a part in too much for looking at all of it: that was found once, and costs milliseconds each time. */
+  concernsAll: boolean;
   /** Of the connected streams when `reach` was found. */
   streamsVersion: number;
 }
@@ -59,7 +61,7 @@ export class ObjectReaches {
       const text = configKeyText(key);
       this.#entries.delete(text);
       // Nothing is made from an object that is gone: all proxies are meant.
-      if (op === "put") this.#entries.set(text, { key, position, reach: undefined, streamsVersion: -1 });
+      if (op === "put") this.#entries.set(text, { key, position, reach: undefined, concernsAll: false, streamsVersion: -1 });
     }
     for (const text of this.#entries.keys()) {
       if (this.#entries.size <= maxObjects) break;
@@ -96,7 +98,8 @@ export class ObjectReaches {
   }
 
   #reachOf(entry: Entry, standings: readonly Standing[]): ObjectReach {
-    const results = this.#core.resultsFrom(entry.key);
+    const results = entry.concernsAll ? undefined : this.#core.resultsFrom(entry.key);
+    entry.concernsAll = results === undefined;
     const isReached = (watched: readonly object[]) =>
       results === undefined || watched.some((result) => results.some((ofInput) => ofInput.has(result)));
     let [reached, waiting] = [0, 0];

@@ -21,7 +21,7 @@ export function findProblems(
   return [
     ...problemsOf("Service", objects.services, serviceFindingsOnce),
     ...problemsOf("EndpointSlice", objects.slices, (slice) => sliceFindings(slice, objects)),
-    ...problemsOf("Pod", objects.pods, podFindings),
+    ...problemsOf("Pod", objects.pods, podFindingsOnce),
     ...problemsOf("ServiceEntry", objects.serviceEntries, entryFindings),
     ...problemsOf("WorkloadEntry", objects.workloadEntries, workloadFindings),
     ...problemsOf("ServiceImport", objects.serviceImports, importFindings),
@@ -35,8 +35,10 @@ function problemsOf<Value>(
   findings: (value: Value) => readonly Finding[],
 ): readonly RegistryProblem[] {
   const problems: RegistryProblem[] = [];
-  for (const [name, value] of values)
+  // An iterator would make an entry for each of some ten thousand pods, each time.
+  values.forEach((value, name) => {
     for (const finding of findings(value)) problems.push({ object: `${kind}/${name}`, ...finding });
+  });
   return problems;
 }
 
@@ -54,6 +56,7 @@ function once<Value extends object>(find: (value: Value) => readonly Finding[]) 
 
 const serviceFindingsOnce = once(serviceFindings);
 const sliceValuesOnce = once(sliceValueFindings);
+const podFindingsOnce = once(podFindings);
 
 function serviceFindings({ spec = {}, metadata }: KubeService): readonly Finding[] {
   const selector = metadata.annotations?.["traffic.istio.io/nodeSelector"];
@@ -120,10 +123,6 @@ function sliceValueFindings({ ports = [], endpoints = [], addressType }: KubeEnd
 }
 
 function podFindings({ status }: KubePod): readonly Finding[] {
-  const { podIP = "", podIPs = [] } = status ?? {};
-  // Most pods have their addresses, and there are many: no list is made of them.
-  if (isIpAddress(podIP) && podIPs.every(({ ip }) => ip === podIP || (ip !== undefined && isIpAddress(ip))))
-    return none;
   const stated = statedAddresses(status);
   if (stated.length > 0) return stated.every(isIpAddress) ? none : addressFindings("status.podIPs", stated);
   if (status?.phase !== "Running") return none;

@@ -61,7 +61,8 @@ export class ObjectReaches {
       const text = configKeyText(key);
       this.#entries.delete(text);
       // Nothing is made from an object that is gone: all proxies are meant.
-      if (op === "put") this.#entries.set(text, { key, position, reach: undefined, concernsAll: false, streamsVersion: -1 });
+      if (op === "put")
+        this.#entries.set(text, { key, position, reach: undefined, concernsAll: false, streamsVersion: -1 });
     }
     for (const text of this.#entries.keys()) {
       if (this.#entries.size <= maxObjects) break;

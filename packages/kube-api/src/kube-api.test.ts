@@ -182,6 +182,18 @@ describe("lines of an API server", () => {
     assert.equal((await errorOf(read(it.api.lines("/x", never)))).code, "KUBE_AWAY");
   });
 
+  it("that are no JSON, or have no end, are a failure", async () => {
+    await using it = await open(({ url }, response) => {
+      if (url === "/torn") return void response.end('{"a":1}\n<html>\n');
+      const more = () => void (response.destroyed || response.write("x".repeat(4 * 1024 * 1024), more));
+      more();
+    });
+    const torn = await errorOf(read(it.api.lines("/torn", never)));
+    assert.deepEqual([torn.code, /GET \/torn at .*JSON/.test(torn.message)], ["KUBE_AWAY", true]);
+    const endless = await errorOf(read(it.api.textLines("/endless", never)));
+    assert.match(endless.message, /a line is longer than \d+ characters$/);
+  });
+
   it("end when their reader stops", async () => {
     await using it = await open((_, response) => void response.write('{"a":1}\n'));
     const stop = new AbortController();

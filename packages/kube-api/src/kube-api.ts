@@ -88,7 +88,7 @@ export function openKubeApi(config: KubeConfig, { requestsAtOnce = 8 } = {}): Ku
       const body = resourceVersion === undefined ? undefined : { preconditions: { resourceVersion } };
       return (await absent(call("DELETE", path, body))) !== undefined;
     },
-    lines: (path, stop, onOpen) => parsed(lines(config, watching, path, stop, onOpen)),
+    lines: (path, stop, onOpen) => parsed(config, path, lines(config, watching, path, stop, onOpen)),
     textLines: (path, stop) => lines(config, watching, path, stop),
     [Symbol.dispose]: () => {
       agent.destroy();
@@ -143,15 +143,15 @@ async function kindsTag(config: KubeConfig, agent: Agent, known?: string): Promi
   return response.statusCode === 304 ? known : response.statusCode === 200 ? response.headers.etag : undefined;
 }
 
-async function* parsed(texts: AsyncIterable<string>): AsyncGenerator<unknown> {
-  for await (const text of texts) yield parse(text);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new KubeError("KUBE_AWAY", `a line of the answer is no JSON: ${text.slice(0, 100)}`, { cause });
+async function* parsed(config: KubeConfig, path: string, texts: AsyncIterable<string>): AsyncGenerator<unknown> {
+  for await (const text of texts) {
+    let line: unknown;
+    try {
+      line = JSON.parse(text);
+    } catch (cause) {
+      throw away(config, { method: "GET", path }, cause);
+    }
+    yield line;
   }
 }
 
@@ -166,12 +166,20 @@ async function* lines(
   const response = await send(config, agent, call, stop);
   if (response.statusCode !== 200) throw refusal(call, response.statusCode ?? 0, await readAll(response));
   onOpen?.();
-  let rest = "";
+  // The parts of a line that has not ended: joined once, however long it is.
+  let begun: string[] = [];
+  let length = 0;
   try {
     for await (const chunk of response.setEncoding("utf8")) {
-      const parts = (rest + String(chunk)).split("\n");
-      rest = parts.pop() ?? "";
-      for (const part of parts) if (part !== "") yield part;
+      const [end = "", ...next] = String(chunk).split("\n");
+      begun.push(end);
+      length += end.length;
+      for (const beginning of next) {
+        const line = begun.join("");
+        [begun, length] = [[beginning], beginning.length];
+        if (line !== "") yield line;
+      }
+      if (length > maxAnswerBytes) throw new Error(`a line is longer than ${maxAnswerBytes} characters`);
     }
   } catch (cause) {
     if (!stop.aborted) throw away(config, call, cause);

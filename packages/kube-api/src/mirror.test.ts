@@ -73,23 +73,6 @@ test("a list comes in pages, its items say what they are, and the watch goes on 
   ]);
 });
 
-test("an answer that is no list, or a line that is no event, is a failure like any other", async () => {
-  const [list, lines] = [{ metadata: { resourceVersion: "1" } }, [{ type: "ADDED", object: object("b", "2") }]];
-  const named = (items: unknown) => ({ ...list, items });
-  for (const answer of [{}, "text", null, [], named(7), named([7]), named([{ metadata: {} }]), { items: [] }]) {
-    const answers = [answer, named([object("a", "1")])];
-    const { api } = server([], [lines]);
-    const { said, states } = await take({ ...api, get: async () => answers.shift() } as KubeApi, 2);
-    assert.deepEqual(said, ["list a", "put b"]);
-    assert.match(states[0] ?? "", /KUBE_AWAY.*the answer is no list of objects/);
-  }
-  for (const line of [7, null, {}, { type: "ADDED" }, { type: "ADDED", object: { metadata: null } }, { type: "NEW" }]) {
-    const { said, states } = await take(server([["a"]], [[line], lines]).api, 2);
-    assert.deepEqual(said, ["list a", "put b"]);
-    assert.match(states[1] ?? "", /KUBE_AWAY.*a line of the answer is no event/);
-  }
-});
-
 test("a watch that ends goes on from the last version or bookmark", async () => {
   const { api, asked } = server(
     [["a"]],
@@ -117,6 +100,50 @@ test("a server that is away is asked again, and what it had reported stands", as
   assert.deepEqual(said, ["list a", "put b"]);
   assert.deepEqual(states, ["[KUBE_AWAY] no server there", "[KUBE_AWAY] no server there", undefined]);
 });
+
+const page = { metadata: { resourceVersion: "1" }, items: [object("a", "1")] };
+const wrongPages: readonly (readonly [unknown, string])[] = [
+  ["<html>", "it is no object"],
+  [{ ...page, metadata: undefined }, "metadata.resourceVersion is no text"],
+  [{ ...page, metadata: { resourceVersion: 1 } }, "metadata.resourceVersion is no text"],
+  [{ ...page, metadata: { resourceVersion: "1", continue: {} } }, "metadata.continue is no text"],
+  [{ ...page, kind: 7 }, "kind is no text"],
+  [{ ...page, items: undefined }, "items is no list"],
+  [{ ...page, items: [page.items[0], null] }, "items[1] is no object"],
+  [{ ...page, items: [{}] }, "items[0].metadata is no object"],
+  [{ ...page, items: [{ metadata: {} }] }, "items[0].metadata.name is missing"],
+  [{ ...page, items: [{ metadata: { name: "a", namespace: null } }] }, "items[0].metadata.namespace is no text"],
+];
+for (const [answer, reason] of wrongPages)
+  test(`a list is asked for again where ${reason}`, async () => {
+    const { api } = server([["a"]], []);
+    let asked = 0;
+    const get = (path: string) => (asked++ === 0 ? Promise.resolve(answer) : api.get(path));
+    const { said, states } = await take({ ...api, get } as KubeApi, 1);
+    assert.deepEqual(said, ["list a"]);
+    assert.deepEqual(states, [`[KUBE_AWAY] GET /p: the answer is no list of objects: ${reason}`]);
+  });
+
+test("a list without items that is written as null is empty", async () => {
+  const { api } = server([], []);
+  const get = () => Promise.resolve({ ...page, items: null });
+  assert.deepEqual((await take({ ...api, get } as unknown as KubeApi, 1)).said, ["list "]);
+});
+
+const wrongLines: readonly (readonly [unknown, string])[] = [
+  [7, "it is no object"],
+  [{ type: "PUT", object: object("b", "5") }, 'its type is "PUT"'],
+  [{ type: "ADDED" }, "object is no object"],
+  [{ type: "DELETED", object: { metadata: { name: "" } } }, "object.metadata.name is missing"],
+  [{ type: "BOOKMARK", object: {} }, "object.metadata is no object"],
+];
+for (const [line, reason] of wrongLines)
+  test(`a watch begins again where ${reason}`, async () => {
+    const { api } = server([["a"]], [[line], [{ type: "ADDED", object: object("b", "5") }]]);
+    const { said, states } = await take(api, 2);
+    assert.deepEqual(said, ["list a", "put b"]);
+    assert.deepEqual(states, [undefined, `[KUBE_AWAY] watch /p: a line is no event: ${reason}`, undefined]);
+  });
 
 test("a watch that says nothing is given up for another from the same version", async () => {
   const { api, asked } = server([["a"]], [undefined as never, [{ type: "ADDED", object: object("b", "5") }]]);

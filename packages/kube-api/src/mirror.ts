@@ -4,6 +4,7 @@
  * long is given up for another from the same version: a quiet one cannot be distinguished from one that is lost.
  */
 import { backoff, delay, type Logger } from "@flotilla/runtime";
+import { pageOf, type WatchLine, watchLineOf } from "./answer-forms.ts";
 import { KubeError } from "./errors.ts";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 
@@ -27,19 +28,9 @@ export interface MirrorOptions {
   readonly silenceMs?: number;
 }
 
-interface Page<T> {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-  readonly items: readonly T[];
-}
 interface Listing<T> {
   readonly objects: T[];
   readonly version: string;
-}
-interface WatchLine<T> {
-  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
-  readonly object: T & { readonly code?: number; readonly message?: string };
 }
 
 const pageSize = 500;
@@ -78,18 +69,19 @@ export async function* mirror<T extends KubeObject>(
         // A loop holds its last event until the next one comes, which may take for ever.
         listing.objects.length = 0;
       }
-      for await (const { type, object } of watch<T>(api, options, version, stop)) {
+      for await (const line of watch<T>(api, options, version, stop)) {
         if (stop.aborted) return;
-        if (type === "ERROR") {
+        if (line.type === "ERROR") {
           version = undefined;
           // 410: the version is too old. Anything else is no reason to trust it either.
-          if (object.code === 410) break;
-          throw new KubeError("KUBE_AWAY", `watch ${path}: ${object.message ?? "an error without a message"}`);
+          const { code, message = "an error without a message" } = line.object;
+          if (code === 410) break;
+          throw new KubeError("KUBE_AWAY", `watch ${path}: ${String(message)}`);
         }
         hasHeard = true;
         waits = backoff({ firstMs: 100, maxMs: 30_000, random });
-        version = object.metadata.resourceVersion ?? version;
-        if (type !== "BOOKMARK") yield { type: type === "DELETED" ? "delete" : "put", object };
+        version = line.object.metadata.resourceVersion ?? version;
+        if (line.type !== "BOOKMARK") yield { type: line.type === "DELETED" ? "delete" : "put", object: line.object };
       }
       // A server, or what stands before it, may end each watch as it begins.
       if (!hasHeard) await delay(emptyWatchMs * random(), stop);
@@ -135,9 +127,9 @@ export async function* listPages<T extends KubeObject>(
   const query = path.includes("?") ? "&" : "?";
   let from = "";
   for (;;) {
-    const page = await api.get<Page<T>>(`${path}${query}limit=${pageSize}${from}`, stop);
-    if (page === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`, { status: 404 });
-    if (!isPage(page)) throw new KubeError("KUBE_AWAY", `${path} at ${api.server}: the answer is no list of objects`);
+    const answer = await api.get<unknown>(`${path}${query}limit=${pageSize}${from}`, stop);
+    if (answer === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`, { status: 404 });
+    const page = pageOf<T>(path, answer);
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
     // Items of a list have neither `apiVersion` nor `kind`.
@@ -179,9 +171,7 @@ async function* watch<T extends KubeObject>(
     for await (const line of api.lines(from, ending.signal, onOpen)) {
       // A reader that takes its time is no silence of the server.
       clearTimeout(silence);
-      if (!isWatchLine<T>(line))
-        throw new KubeError("KUBE_AWAY", `watch ${path} at ${api.server}: a line of the answer is no event`);
-      yield line;
+      yield watchLineOf<T>(path, line);
       silence = setTimeout(end, silenceMs);
     }
   } catch (cause) {
@@ -191,23 +181,6 @@ async function* watch<T extends KubeObject>(
     clearTimeout(silence);
     stop.removeEventListener("abort", end);
   }
-}
-
-function isPage(page: unknown): boolean {
-  const { metadata, items } = (page ?? {}) as Partial<Page<KubeObject>>;
-  return typeof metadata?.resourceVersion === "string" && Array.isArray(items) && items.every(isNamed);
-}
-
-function isWatchLine<T extends KubeObject>(line: unknown): line is WatchLine<T> {
-  const { type, object } = (line ?? {}) as Partial<WatchLine<T>>;
-  if (type === "ERROR") return typeof object === "object" && object !== null;
-  if (type === "BOOKMARK") return typeof object?.metadata === "object" && object.metadata !== null;
-  return (type === "ADDED" || type === "MODIFIED" || type === "DELETED") && isNamed(object);
-}
-
-/** Servers of joined clusters, and proxies before them, may answer anything. */
-function isNamed(object: unknown): boolean {
-  return typeof (object as Partial<KubeObject> | null | undefined)?.metadata?.name === "string";
 }
 
 /** The log, and a source of random numbers in [0, 1) that spreads retries. */

@@ -105,3 +105,33 @@ test("a fresh list has the good objects of watched namespaces, of each cluster t
   stop.abort();
   await reading;
 });
+
+test("a cluster whose server answers with something else is away, and the others go on", async () => {
+  const own = clusterNaming("east");
+  own.tokens.add("own");
+  const stop = new AbortController();
+  await using source = kubernetesSource({
+    config: configOf("own"),
+    ...{ clusterId: "Kubernetes", systemNamespace: "istio-system", syncTimeoutMs: 0 },
+    ...{ log: noopLogger, nowMs: Date.now, random: () => 0, onProblems: () => undefined },
+    open: (to) => {
+      const api = own.open(to);
+      return to.server === "https://own"
+        ? api
+        : { ...api, get: () => Promise.resolve({ page: "of a proxy" } as never) };
+    },
+  });
+  const heard: string[] = [];
+  const reading = (async () => {
+    for await (const { inputs } of source.groups(stop.signal))
+      for (const input of inputs)
+        if (input.type === "object" && input.op === "put") heard.push(`${input.cluster} ${input.object.metadata.name}`);
+  })();
+  const reasonOfEast = () => source.problems().find(({ object }) => object === "Cluster/east")?.reason ?? "";
+  await until(() => reasonOfEast() !== "", soon("a report of the other cluster"));
+  assert.match(reasonOfEast(), /the answer is no list of objects: metadata.resourceVersion is no text/);
+  own.put(services, service("web", "shop"));
+  await until(() => heard.includes("Kubernetes web"), soon("a change of the own cluster"));
+  stop.abort();
+  await reading;
+});

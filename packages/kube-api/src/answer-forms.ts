@@ -19,10 +19,10 @@ export type WatchLine<T> =
   | { readonly type: "BOOKMARK"; readonly object: KubeObject }
   | { readonly type: "ERROR"; readonly object: { readonly code?: unknown; readonly message?: unknown } };
 
-/** @throws KubeError KUBE_AWAY that names the field */
-export function pageOf<T extends KubeObject>(path: string, answer: unknown): Page<T> {
+/** @param asked a path and its server, for the error. @throws KubeError KUBE_AWAY that names the field */
+export function pageOf<T extends KubeObject>(asked: string, answer: unknown): Page<T> {
   const wrong = (reason: string): never => {
-    throw new KubeError("KUBE_AWAY", `GET ${path}: the answer is no list of objects: ${reason}`);
+    throw new KubeError("KUBE_AWAY", `GET ${asked}: the answer is no list of objects: ${reason}`);
   };
   if (!isRecord(answer)) return wrong("it is no object");
   const { metadata, apiVersion, kind } = answer;
@@ -40,10 +40,10 @@ export function pageOf<T extends KubeObject>(path: string, answer: unknown): Pag
   return { ...answer, items } as unknown as Page<T>;
 }
 
-/** @throws KubeError KUBE_AWAY that names the field */
-export function watchLineOf<T extends KubeObject>(path: string, line: unknown): WatchLine<T> {
+/** @param asked a path and its server, for the error. @throws KubeError KUBE_AWAY that names the field */
+export function watchLineOf<T extends KubeObject>(asked: string, line: unknown): WatchLine<T> {
   const wrong = (reason: string): never => {
-    throw new KubeError("KUBE_AWAY", `watch ${path}: a line is no event: ${reason}`);
+    throw new KubeError("KUBE_AWAY", `watch ${asked}: a line is no event: ${reason}`);
   };
   if (!isRecord(line)) return wrong("it is no object");
   const { type, object } = line;

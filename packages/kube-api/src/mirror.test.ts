@@ -14,6 +14,7 @@ function server(
   const asked: string[] = [];
   let [page, watch] = [0, 0];
   const api = {
+    server: "http://k8s",
     get: (path: string) => {
       asked.push(path);
       const names = pages[page++] ?? [];
@@ -121,7 +122,7 @@ for (const [answer, reason] of wrongPages)
     const get = (path: string) => (asked++ === 0 ? Promise.resolve(answer) : api.get(path));
     const { said, states } = await take({ ...api, get } as KubeApi, 1);
     assert.deepEqual(said, ["list a"]);
-    assert.deepEqual(states, [`[KUBE_AWAY] GET /p: the answer is no list of objects: ${reason}`]);
+    assert.deepEqual(states, [`[KUBE_AWAY] GET /p at http://k8s: the answer is no list of objects: ${reason}`]);
   });
 
 test("a list without items that is written as null is empty", async () => {
@@ -142,7 +143,11 @@ for (const [line, reason] of wrongLines)
     const { api } = server([["a"]], [[line], [{ type: "ADDED", object: object("b", "5") }]]);
     const { said, states } = await take(api, 2);
     assert.deepEqual(said, ["list a", "put b"]);
-    assert.deepEqual(states, [undefined, `[KUBE_AWAY] watch /p: a line is no event: ${reason}`, undefined]);
+    assert.deepEqual(states, [
+      undefined,
+      `[KUBE_AWAY] watch /p at http://k8s: a line is no event: ${reason}`,
+      undefined,
+    ]);
   });
 
 test("a watch that says nothing is given up for another from the same version", async () => {
@@ -199,11 +204,7 @@ test("a watch that is not answered in time is away, and one that breaks after it
   const onState = (state: string | undefined) => void states.push(state);
   const options = { path: "/p", random: () => -0.99, onState, silenceMs: 30 };
   const stop = new AbortController();
-  for await (const { type } of mirror(
-    { ...api, lines, server: "http://k8s" } as unknown as KubeApi,
-    options,
-    stop.signal,
-  ))
+  for await (const { type } of mirror({ ...api, lines } as unknown as KubeApi, options, stop.signal))
     if (type === "put") break;
   stop.abort();
   assert.deepEqual(states, ["[KUBE_AWAY] watch /p at http://k8s: no answer in time", undefined, "[KUBE_AWAY] cut"]);

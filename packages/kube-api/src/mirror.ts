@@ -129,7 +129,7 @@ export async function* listPages<T extends KubeObject>(
   for (;;) {
     const answer = await api.get<unknown>(`${path}${query}limit=${pageSize}${from}`, stop);
     if (answer === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`, { status: 404 });
-    const page = pageOf<T>(path, answer);
+    const page = pageOf<T>(`${path} at ${api.server}`, answer);
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
     // Items of a list have neither `apiVersion` nor `kind`.
@@ -171,7 +171,7 @@ async function* watch<T extends KubeObject>(
     for await (const line of api.lines(from, ending.signal, onOpen)) {
       // A reader that takes its time is no silence of the server.
       clearTimeout(silence);
-      yield watchLineOf<T>(path, line);
+      yield watchLineOf<T>(`${path} at ${api.server}`, line);
       silence = setTimeout(end, silenceMs);
     }
   } catch (cause) {

@@ -37,7 +37,9 @@ describe("a service-controller in a cluster", () => {
       const isList = /workloadentries\b(?!\/)/.test(url);
       const isThere = method !== "GET" || isList || url.endsWith("/workloadgroups/db");
       response.writeHead(isThere ? 200 : 404, { "content-type": "application/json" });
-      response.end(JSON.stringify({ metadata: { name: "db", uid: "g", resourceVersion: "1" }, ...(isList && { items: [] }) }));
+      response.end(
+        JSON.stringify({ metadata: { name: "db", uid: "g", resourceVersion: "1" }, ...(isList && { items: [] }) }),
+      );
     });
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   });

@@ -30,7 +30,7 @@ export function pageOf<T extends KubeObject>(asked: string, answer: unknown): Pa
     return wrong("metadata.resourceVersion is no text");
   for (const [field, value] of Object.entries({ apiVersion, kind, "metadata.continue": metadata["continue"] }))
     if (!isTextOrAbsent(value)) return wrong(`${field} is no text`);
-  // Go writes an empty list as null where nobody made one.
+  // Go writes a list that was never made as null.
   const items = answer["items"] === null ? [] : answer["items"];
   if (!Array.isArray(items)) return wrong("items is no list");
   for (const [index, item] of items.entries()) {
@@ -69,8 +69,10 @@ function whyNoMetadata(value: unknown): string | undefined {
   if (!isRecord(value)) return " is no object";
   const { metadata } = value;
   if (!isRecord(metadata)) return ".metadata is no object";
-  const field = ["name", "namespace", "uid", "resourceVersion"].find((one) => !isTextOrAbsent(metadata[one]));
-  return field === undefined ? undefined : `.metadata.${field} is no text`;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  for (const [field, text] of Object.entries({ name, namespace, uid, resourceVersion }))
+    if (!isTextOrAbsent(text)) return `.metadata.${field} is no text`;
+  return undefined;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -195,6 +195,12 @@ const cases: readonly {
     problem: /the livenessProbe of webhook does not wait 5 seconds/,
   },
   {
+    name: "a pod that names the user whose traffic no sidecar captures",
+    file: "k8s/base/webhook.yaml",
+    change: ["        runAsNonRoot: true\n", "        runAsNonRoot: true\n        runAsUser: 1337\n"],
+    problem: /flotilla-webhook names the proxy's user/,
+  },
+  {
     name: "a workload that a drained node may lose altogether",
     file: "k8s/base/disruption-budgets.yaml",
     change: ["app.kubernetes.io/name: flotilla-ca", "app.kubernetes.io/name: flotilla-cas"],

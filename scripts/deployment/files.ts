@@ -25,6 +25,7 @@ interface Probe {
   readonly timeoutSeconds?: number;
 }
 export interface PodSpec {
+  readonly securityContext?: { readonly runAsUser?: number };
   readonly serviceAccountName?: string;
   readonly shareProcessNamespace?: boolean;
   readonly initContainers?: readonly Container[];

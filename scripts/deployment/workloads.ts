@@ -1,4 +1,4 @@
-/** Parts of every workload of k8s/base: an image of this version, probes that wait, a disruption budget, a NetworkPolicy. */
+/** Parts of every workload of k8s/base: an image of this version, probes that wait, a user, a disruption budget, a NetworkPolicy. */
 import { parse } from "yaml";
 import { type Check, type KubernetesObject, type Read, readObjects } from "./files.ts";
 
@@ -9,12 +9,18 @@ interface Kustomization {
 const directory = "k8s/base";
 /** A slow node takes seconds to answer; the API's default is one. */
 const leastTimeoutSeconds = 5;
+const proxyUser = 1337;
 
 export function checkWorkloads(read: Read, check: Check): void {
   const objects = readObjects(read, directory);
   const workloads = objects.filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
   for (const workload of workloads) {
     checkProbes(workload, check);
+    const user = workload.spec?.template?.spec.securityContext?.runAsUser;
+    check(
+      user !== proxyUser,
+      `${workload.file}: ${workload.metadata.name} names the proxy's user (IST0144); the image has it`,
+    );
     for (const kind of ["PodDisruptionBudget", "NetworkPolicy"] as const)
       check(isSelected(workload, kind, objects), `${workload.file}: no ${kind} selects ${workload.metadata.name}`);
   }

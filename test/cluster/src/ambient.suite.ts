@@ -9,14 +9,14 @@ import { record, timed } from "./figures.ts";
 import { provideImage } from "./images.ts";
 import { notExecuted, repository, runSection } from "./install-page.ts";
 import { inventory, newSince } from "./inventory.ts";
+import { istioctl, noIstioctl } from "./istioctl.ts";
 import { type Counts, counts, during, untilAnswered, web } from "./load.ts";
 import { getJson, kubectl, run, statusSeenBy } from "./process.ts";
 import { removeStranger, startStranger, strangerGets } from "./stranger.ts";
 
 const image = "flotilla:0.1.0";
 const minutes = 60_000;
-const { CLUSTER_AMBIENT: dataPlane, CLUSTER_GATEWAY_API: gatewayApi, ISTIOCTL: istioctl } = process.env;
-const noIstioctl = istioctl === undefined && "ISTIOCTL names no istioctl";
+const { CLUSTER_AMBIENT: dataPlane, CLUSTER_GATEWAY_API: gatewayApi } = process.env;
 const skip =
   (dataPlane === undefined && "CLUSTER_AMBIENT names no command that installs Istio's CNI plugin and ztunnel") ||
   (gatewayApi === undefined && "CLUSTER_GATEWAY_API names no definitions of the Gateway API");
@@ -126,10 +126,10 @@ describe("an ambient mesh on a cluster", { skip }, () => {
   });
 
   it("istioctl finds the control plane, the waypoint and ztunnel", { skip: noIstioctl }, async () => {
-    assert.match(await run(`${istioctl}`, ["version"]), /control plane version: 0\.1\.0/);
-    const proxies = await run(`${istioctl}`, ["proxy-status"]);
+    assert.match(await istioctl("version"), /control plane version: 0\.1\.0/);
+    const proxies = await istioctl("proxy-status");
     for (const proxy of [/^waypoint-\S+\.shop /m, /^ztunnel-\S+\.istio-system /m]) assert.match(proxies, proxy);
-    const services = await run(`${istioctl}`, ["ztunnel-config", "services"]);
+    const services = await istioctl("ztunnel-config", "services");
     assert.match(services, /^shop +orders +\S+ +waypoint +2\/2/m);
   });
 

@@ -10,6 +10,7 @@ import { memoryByContainer, record, timed } from "./figures.ts";
 import { provideImage } from "./images.ts";
 import { notExecuted, repository, runSection } from "./install-page.ts";
 import { inventory, newSince } from "./inventory.ts";
+import { istioctl, machineEnvironment, noIstioctl } from "./istioctl.ts";
 import { counts, during, untilAnswered } from "./load.ts";
 import { apply, kubectl, ProcessError, run } from "./process.ts";
 import { removeStranger, startStranger, strangerGets } from "./stranger.ts";
@@ -33,6 +34,7 @@ describe("Flotilla in Kubernetes", () => {
   it("installs by the commands of the page, and no pod restarts", { timeout: 10 * minutes }, async () => {
     await timed("install: `kubectl apply` to all available", () => runSection("Kubernetes/Install"));
     await untilReady();
+    await runSection("Kubernetes/The MeshConfig");
     for (const { metadata, status } of await pods())
       for (const { restartCount } of status.containerStatuses ?? [])
         assert.equal(restartCount, 0, `${metadata.name} restarted`);
@@ -55,6 +57,19 @@ describe("Flotilla in Kubernetes", () => {
     const { failed } = await during(async () => undefined);
     assert.equal(failed, 0, "the mesh's own calls go on");
     await removeStranger();
+  });
+
+  it("serves istioctl", { skip: noIstioctl, timeout: 5 * minutes }, async () => {
+    assert.match(await istioctl("version"), /control plane version: 0\.1\.0/);
+    assert.match(await istioctl("proxy-status"), /^web-\S+\.shop /m);
+    assert.match(await istioctl("proxy-config", "routes", "deploy/web.shop"), /orders\.shop\.svc\.cluster\.local:8080/);
+    assert.match(await istioctl("x", "describe", "service", "orders.shop"), /VirtualService: orders\.shop/);
+    assert.equal((await istioctl("analyze", "-n", "istio-system")).trim(), "");
+    const web = (await kubectl("-n", "shop", "get", "pod", "-l", "app=web", "-o", "name")).trim().replace("pod/", "");
+    assert.match(await istioctl("x", "describe", "pod", `${web}.shop`), /Workload mTLS mode: STRICT/);
+    assert.match(await machineEnvironment("shop"), /^TRUST_DOMAIN='cluster\.local'$/m);
+    const injected = await istioctl("kube-inject", "-f", "samples/kubernetes/shop.yaml");
+    assert.match(injected, /name: istio-proxy/);
   });
 
   it("refuses an object that is wrong, with the field", async () => {

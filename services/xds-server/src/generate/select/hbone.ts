@@ -45,9 +45,9 @@ function tunnelInputs(view: View, peers: readonly string[]): TunnelInputs {
   };
 }
 
-/** Envoys of Istio before 1.30 and stock ones support their own kind of text only. */
+/** Envoys of Istio before 1.29.2 and stock ones support their own kind of text only. */
 export function textFactory({ proxy }: View): string {
-  const isKnown = proxy.isAtLeast(1, 30) && proxy.supports(istioExtensions.httpPeerMetadata);
+  const isKnown = proxy.isAtLeast(1, 29, 2) && proxy.supports(istioExtensions.httpPeerMetadata);
   return isKnown ? "istio.hashable_string" : "envoy.string";
 }
 

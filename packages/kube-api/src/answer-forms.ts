@@ -62,7 +62,7 @@ function whyNoObject(value: unknown): string | undefined {
   const reason = whyNoMetadata(value);
   if (reason !== undefined) return reason;
   const { name } = (value as { readonly metadata: Readonly<Record<string, unknown>> }).metadata;
-  return typeof name === "string" && name !== "" ? undefined : ".metadata.name is missing";
+  return typeof name === "string" ? undefined : ".metadata.name is missing";
 }
 
 function whyNoMetadata(value: unknown): string | undefined {

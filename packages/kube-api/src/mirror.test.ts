@@ -135,7 +135,7 @@ const wrongLines: readonly (readonly [unknown, string])[] = [
   [7, "it is no object"],
   [{ type: "PUT", object: object("b", "5") }, 'its type is "PUT"'],
   [{ type: "ADDED" }, "object is no object"],
-  [{ type: "DELETED", object: { metadata: { name: "" } } }, "object.metadata.name is missing"],
+  [{ type: "DELETED", object: { metadata: {} } }, "object.metadata.name is missing"],
   [{ type: "BOOKMARK", object: {} }, "object.metadata is no object"],
 ];
 for (const [line, reason] of wrongLines)

@@ -8,25 +8,33 @@ const values = {
   global: { hub: "docker.io/istio", tag: "1.0.0", variant: "debug", proxy: { image: "proxyv2", logLevel: "info" } },
 };
 const parsed = parseInjectionConfig(JSON.stringify({ templates: { sidecar: "x" } }), JSON.stringify(values));
-const globalOf = (settings: Partial<ValueSettings>): Json => {
+const globalOf = (settings: Partial<ValueSettings>, config = parsed): Json => {
   const adjust = valueOverrides({
     proxyImage: undefined,
     rootConfigMap: undefined,
-    namespace: "istio-system",
+    ...{ namespace: "istio-system", clusterId: "Kubernetes" },
     ...settings,
   });
-  return adjust(parsed).values["global"] as Json;
+  return adjust(config).values["global"] as Json;
 };
 
 describe("settings that replace values of the injection configuration", () => {
   it("leave them as they are when they are not set", () => {
-    assert.deepEqual(globalOf({}), { ...values.global, istioNamespace: "istio-system" });
+    const added = { istioNamespace: "istio-system", multiCluster: { clusterName: "Kubernetes" } };
+    assert.deepEqual(globalOf({}), { ...values.global, ...added });
   });
 
   it("PROXY_IMAGE is the image that pods get, and other values of the proxy stay", () => {
     const global = globalOf({ proxyImage: "registry.example:5000/mesh/istio-proxy:1.2.3" });
     assert.equal(proxyImage({ global }, {}, {}, "istio-proxy"), "registry.example:5000/mesh/istio-proxy:1.2.3");
     assert.deepEqual(global["proxy"], { image: "istio-proxy", logLevel: "info" });
+  });
+
+  it("CLUSTER_ID is the cluster that proxies report, unless the values name one", () => {
+    assert.deepEqual(globalOf({ clusterId: "east" })["multiCluster"], { clusterName: "east" });
+    const named = { global: { multiCluster: { clusterName: "west", enabled: true } } };
+    const config = parseInjectionConfig(JSON.stringify({ templates: { sidecar: "x" } }), JSON.stringify(named));
+    assert.deepEqual(globalOf({ clusterId: "east" }, config)["multiCluster"], { clusterName: "west", enabled: true });
   });
 
   it("POD_NAMESPACE is where proxies find ca", () => {

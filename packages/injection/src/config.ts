@@ -87,6 +87,8 @@ export interface ValueSettings {
   readonly rootConfigMap: string | undefined;
   /** Of the control plane, from where proxies get their certificates. */
   readonly namespace: string;
+  /** Proxies report it: ca asks its API server about their tokens. Values that name a cluster count more. */
+  readonly clusterId: string;
 }
 
 const image = /^(?<hub>.+)\/(?<name>[^/:@]+):(?<tag>[^/:@]+)$/;
@@ -99,6 +101,7 @@ export function valueOverrides({
   proxyImage,
   rootConfigMap,
   namespace: istioNamespace,
+  clusterId,
 }: ValueSettings): (config: InjectionConfig) => InjectionConfig {
   const parts = proxyImage === undefined ? undefined : image.exec(proxyImage)?.groups;
   if (proxyImage !== undefined && parts === undefined)
@@ -113,6 +116,9 @@ export function valueOverrides({
       proxy_init: { ...(global["proxy_init"] as Json | undefined), image: parts["name"] },
     };
     const bundle = rootConfigMap !== undefined && { trustBundleName: rootConfigMap };
-    return { ...config, values: { ...config.values, global: { ...global, ...proxy, ...bundle, istioNamespace } } };
+    const named = (global["multiCluster"] ?? {}) as Json;
+    const multiCluster = { ...named, clusterName: named["clusterName"] || clusterId };
+    const adjusted = { ...global, ...proxy, ...bundle, multiCluster, istioNamespace };
+    return { ...config, values: { ...config.values, global: adjusted } };
   };
 }

@@ -57,7 +57,11 @@ export const settings = {
   ...clientCertificateSettings,
   ...apiServerSettings,
   ...remoteClusterSettings,
-  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
+  clusterId: text({
+    env: "CLUSTER_ID",
+    default: "Kubernetes",
+    sentence: "Name of the own cluster; injected proxies report it if the injection values name none.",
+  }),
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
   domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),
   servingNames: list({

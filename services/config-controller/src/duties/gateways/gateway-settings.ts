@@ -60,7 +60,7 @@ export const gatewaySettings = {
   clusterId: text({
     env: "CLUSTER_ID",
     default: "Kubernetes",
-    sentence: "Name of the cluster that deployed gateways carry.",
+    sentence: "Name of the own cluster; deployed gateways report it if the injection values name none.",
   }),
 } as const;
 

@@ -36,7 +36,7 @@ const sum = (pick: (one: FileFigures) => number) => packages.reduce((total, one)
 const unused = unusedNames(root);
 /** Files of both walks: the limit, and what is to be reached. */
 const walkLimits: Readonly<Record<string, { readonly files: number; readonly wanted: number }>> = {
-  "A VirtualService": { files: 60, wanted: 65 },
+  "A VirtualService": { files: 61, wanted: 65 },
   "An endpoint": { files: 51, wanted: 50 },
 };
 const ofWalks = walkFigures(readFileSync(join(root, "docs/architecture/walk.md"), "utf8")).flatMap(

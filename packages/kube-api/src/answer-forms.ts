@@ -40,6 +40,21 @@ export function pageOf<T extends KubeObject>(asked: string, answer: unknown): Pa
   return { ...answer, items } as unknown as Page<T>;
 }
 
+/** The object that was asked for by its name. @param asked as above. @throws KubeError KUBE_AWAY where it is another one, or none */
+export function objectOf(
+  asked: string,
+  answer: unknown,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): KubeObject {
+  const reason = whyNoObject(answer);
+  if (reason !== undefined) throw new KubeError("KUBE_AWAY", `GET ${asked}: the answer${reason}`);
+  const object = answer as KubeObject;
+  const { name: given, namespace: home = "" } = object.metadata;
+  if (given !== name || home !== namespace)
+    throw new KubeError("KUBE_AWAY", `GET ${asked}: the answer is ${JSON.stringify(`${home}/${given}`)}`);
+  return object;
+}
+
 /** @param asked a path and its server, for the error. @throws KubeError KUBE_AWAY that names the field */
 export function watchLineOf<T extends KubeObject>(asked: string, line: unknown): WatchLine<T> {
   const wrong = (reason: string): never => {

@@ -1,3 +1,4 @@
+export { objectOf } from "./answer-forms.ts";
 export { type ClusterWork, type ControlledCluster, inControlledClusters } from "./controlled-clusters.ts";
 export type { KubeCredentials } from "./credentials.ts";
 export { KubeError, type KubeErrorCode } from "./errors.ts";

@@ -1,5 +1,5 @@
 /** Reads single Secrets, with retries, until each is read or its read is ended. */
-import { type KubeApi, KubeError } from "@flotilla/kube-api";
+import { type KubeApi, KubeError, objectOf } from "@flotilla/kube-api";
 import { type KubeObject, type ObjectName, objectName } from "@flotilla/model";
 import { backoff, delay } from "@flotilla/runtime";
 
@@ -33,10 +33,12 @@ export class PendingReads {
     const waits = backoff({ firstMs: 100, maxMs: 30_000, random });
     while (!end.signal.aborted) {
       try {
-        const found = await api()?.get<KubeObject>(path, end.signal);
+        const server = api();
+        const found = await server?.get<unknown>(path, end.signal);
         if (end.signal.aborted) return;
+        const secret = found && objectOf(`${path} at ${server?.server}`, found, { namespace, name });
         this.#open.delete(object);
-        if (found !== undefined) onRead(found);
+        if (secret !== undefined) onRead(secret as KubeObject);
         return;
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;

@@ -151,6 +151,21 @@ describe("Secrets of other clusters", () => {
     assert.deepEqual(await stage.next(), ["put shop/a%east one"]);
   });
 
+  it("of a new reference are asked for again where the answer is another object, or none", async () => {
+    const east = aCluster({ "shop/a": "one" });
+    const answers: unknown[] = [{ page: "of a proxy" }, { metadata: { name: "b%west", namespace: "shop" } }];
+    const get = async (path: string, stop?: AbortSignal) =>
+      (path.includes("?") || answers.length === 0 ? east.api.get(path, stop) : answers.shift()) as never;
+    await using stage = new Stage({ east: { ...east, api: { ...east.api, get } } });
+    stage.uses.markLoaded();
+    stage.name("east");
+    const isListed = () => !stage.source.isIncomplete({ kind: "Secret", namespace: "shop", name: "a%east" });
+    await until(isListed, soon("the list"));
+    stage.refer("g", "a");
+    assert.deepEqual(await stage.next(), ["put shop/a%east one"]);
+    assert.deepEqual(answers, []);
+  });
+
   it("of namespaces that are not watched do not count", async () => {
     const east = aCluster({ "shop/a": "one", "bank/a": "two" });
     await using stage = new Stage({ east }, (namespace) => namespace !== "bank");

@@ -32,6 +32,7 @@ export {
   latencyBuckets,
   type Metrics,
   type MetricsOptions,
+  seriesOf,
 } from "./metrics.ts";
 export { type BucketSums, bucketsOf, type MetricSums, quantileOf, sumsOf } from "./metrics-text.ts";
 export { forOwnHost, isFromOwnHost, ownHostSettings, pageWriterSetting } from "./own-host.ts";

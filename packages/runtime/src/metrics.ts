@@ -45,6 +45,27 @@ interface HistogramOptions<L extends string> extends MetricOptions<L> {
   readonly buckets?: readonly number[];
 }
 
+/** One series of a gauge. */
+export interface Sample<L extends string> {
+  readonly labels: LabelValues<L>;
+  readonly value: number;
+}
+
+/** For `collect`: the series are those of `samples`, looked up when the metrics are read; others are no longer reported. */
+export function seriesOf<L extends string>(samples: () => readonly Sample<L>[]): (gauge: LabelledGauge<L>) => void {
+  let before: readonly Sample<L>[] = [];
+  return (gauge) => {
+    for (const { labels } of before) gauge.remove(labels);
+    before = samples();
+    for (const { labels, value } of before) gauge.set(value, labels);
+  };
+}
+
+interface LabelledGauge<L extends string> {
+  set(value: number, labels: LabelValues<L>): void;
+  remove(labels: LabelValues<L>): void;
+}
+
 /** The metrics of one service, and their text for Prometheus. */
 export interface Metrics {
   readonly contentType: string;

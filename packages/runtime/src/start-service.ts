@@ -7,7 +7,7 @@ import { type Introspection, introspectionSettings, openIntrospection } from "./
 import { FailingWork, keepRunning } from "./keep-running.ts";
 import { LogLevels, parseScopeLevels } from "./log-levels.ts";
 import { createLogger, type Logger, logSettings, openLogTargets } from "./logger.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
+import { createMetrics, type Metrics, seriesOf } from "./metrics.ts";
 import { type ProcessPages, processPages } from "./process-pages.ts";
 import type { Readiness } from "./readiness.ts";
 import { lifeSettings } from "./run.ts";
@@ -189,17 +189,13 @@ export function declareConditions(
   metrics: Metrics,
   { readiness }: { readonly readiness: Pick<Readiness, "report"> },
 ): void {
-  let shown: ReadonlySet<string> = new Set();
   metrics.gauge({
     name: "flotilla_conditions",
     help: "1 for each condition of /ready that is not well now, by its name",
     labels: ["condition"],
-    collect: (gauge) => {
-      const names = new Set(readiness.report().conditions.map(({ name }) => name));
-      for (const condition of shown) if (!names.has(condition)) gauge.remove({ condition });
-      for (const condition of names) gauge.set(1, { condition });
-      shown = names;
-    },
+    collect: seriesOf(() =>
+      readiness.report().conditions.map(({ name: condition }) => ({ labels: { condition }, value: 1 })),
+    ),
   });
 }
 

@@ -1,5 +1,5 @@
 /** The metrics of config-controller. */
-import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
+import { type Counter, type Gauge, type Histogram, type Metrics, seriesOf } from "@flotilla/runtime";
 import { type ApiMetrics, declareApiMetrics } from "./api/observe.ts";
 
 export interface ConfigMetrics {
@@ -67,17 +67,11 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
 
 /** Looked up when it is read. */
 export function declareObjectsGauge(metrics: Metrics, counts: () => ReadonlyMap<string, number>): void {
-  let shown: ReadonlyMap<string, number> = new Map();
   metrics.gauge({
     name: "flotilla_config_objects",
     help: "Objects in force, by kind.",
     labels: ["kind"],
-    collect: (gauge) => {
-      const now = counts();
-      for (const kind of shown.keys()) if (!now.has(kind)) gauge.remove({ kind });
-      for (const [kind, objects] of now) gauge.set(objects, { kind });
-      shown = now;
-    },
+    collect: seriesOf(() => [...counts()].map(([kind, value]) => ({ labels: { kind }, value }))),
   });
 }
 
@@ -87,18 +81,16 @@ export function declareAwayGauge(
   away: () => ReadonlyMap<string, { readonly sinceMs: number } | undefined>,
   nowMs: () => number,
 ): void {
-  let shown: ReadonlyMap<string, unknown> = new Map();
   metrics.gauge({
     name: "flotilla_cluster_away_seconds",
     help: "Age of the last state of an unreachable cluster; 0 while it is reachable.",
     labels: ["cluster"],
-    collect: (gauge) => {
-      const now = away();
-      for (const cluster of shown.keys()) if (!now.has(cluster)) gauge.remove({ cluster });
-      for (const [cluster, since] of now)
-        gauge.set(since === undefined ? 0 : (nowMs() - since.sinceMs) / 1_000, { cluster });
-      shown = now;
-    },
+    collect: seriesOf(() =>
+      [...away()].map(([cluster, since]) => ({
+        labels: { cluster },
+        value: since === undefined ? 0 : (nowMs() - since.sinceMs) / 1_000,
+      })),
+    ),
   });
 }
 

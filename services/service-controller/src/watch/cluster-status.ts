@@ -1,5 +1,5 @@
 /** State of each cluster and registry that is followed, for pages, problems and metrics. */
-import type { Counter, Gauge, Metrics } from "@flotilla/runtime";
+import { type Counter, type Metrics, seriesOf } from "@flotilla/runtime";
 
 /** Words of istiod's `/debug/clusterz`. `timeout`: it was not read in full when the first snapshot could wait no longer. */
 type SyncStatus = "synced" | "syncing" | "timeout";
@@ -71,7 +71,7 @@ export function declareClusterGauges(
     name: "istiod_managed_clusters",
     help: "Clusters whose services are read, by cluster_type (local, remote).",
     labels: ["cluster_type"],
-    collect: replacing(() =>
+    collect: seriesOf(() =>
       (["local", "remote"] as const).map((one) => ({
         labels: { cluster_type: one },
         value: clusters().filter(({ type }) => type === one).length,
@@ -82,7 +82,7 @@ export function declareClusterGauges(
     name: "istiod_remote_cluster_sync_status",
     help: "1 for the state (synced, syncing, timeout) that a cluster is in, 0 for the others.",
     labels: ["cluster", "cluster_type", "status"],
-    collect: replacing(() =>
+    collect: seriesOf(() =>
       clusters().flatMap(({ id, type, syncStatus }) =>
         syncStatuses.map((status) => ({
           labels: { cluster: id, cluster_type: type, status },
@@ -95,26 +95,11 @@ export function declareClusterGauges(
     name: "flotilla_cluster_away_seconds",
     help: "Age of the last state of an unreachable cluster; 0 while it is reachable.",
     labels: ["cluster"],
-    collect: replacing(() =>
+    collect: seriesOf(() =>
       clusters().map(({ id, away }) => ({
         labels: { cluster: id },
         value: away === undefined ? 0 : (nowMs() - away.sinceMs) / 1_000,
       })),
     ),
   });
-}
-
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-/** Samples that are gone are reported no longer. */
-function replacing(samples: () => readonly Sample[]): (gauge: Gauge<string>) => void {
-  let before: readonly Sample[] = [];
-  return (gauge) => {
-    for (const { labels } of before) gauge.remove(labels);
-    before = samples();
-    for (const { labels, value } of before) gauge.set(value, labels);
-  };
 }

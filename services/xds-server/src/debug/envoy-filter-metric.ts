@@ -1,7 +1,7 @@
 /** istiod's metric `pilot_envoy_filter_status`, computed from the current resources when it is read, not during a push. */
 import type { Finding } from "@flotilla/incremental";
 import type { Change } from "@flotilla/model";
-import type { Metrics } from "@flotilla/runtime";
+import { type Metrics, seriesOf } from "@flotilla/runtime";
 import { envoyFilterStatus, type PatchResult, patchKinds } from "../generate/select/patch-outcomes.ts";
 
 export interface EnvoyFilterSources {
@@ -12,17 +12,11 @@ export interface EnvoyFilterSources {
 }
 
 export function declareEnvoyFilterMetric(metrics: Metrics, sources: EnvoyFilterSources): void {
-  let shown: readonly Labels[] = [];
   metrics.gauge({
     name: envoyFilterStatus,
     help: "1 where patches of an EnvoyFilter changed resources of proxies (applied) or could not be used on them (error), by kind of patch",
     labels: ["name", "patch", "result"],
-    collect: (gauge) => {
-      for (const labels of shown) gauge.remove({ ...labels });
-      const statuses = statusesOf(sources);
-      shown = statuses.map(([labels]) => labels);
-      for (const [labels, value] of statuses) gauge.set(value, { ...labels });
-    },
+    collect: seriesOf(() => statusesOf(sources).map(([labels, value]) => ({ labels: { ...labels }, value }))),
   });
 }
 

@@ -136,6 +136,7 @@ export {
   parseCredentialName,
   secretName,
   withoutRootSuffix,
+  withRootsName,
 } from "./names/credential-name.ts";
 export { checksum, fnv1a } from "./names/fnv1a.ts";
 export {

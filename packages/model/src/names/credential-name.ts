@@ -50,6 +50,11 @@ export function withoutRootSuffix(name: string): string {
   return name.endsWith(rootSuffix) ? name.slice(0, -rootSuffix.length) : name;
 }
 
+/** The names of objects that may be meant by the name of a key pair's: its roots may be in one of their own. */
+export function withRootsName(name: string): readonly [string, string] {
+  return [name, `${name}${rootSuffix}`];
+}
+
 /** True where the value of a Secret's field is base64, as an API server requires; other sources may have anything there. */
 export function isBase64(value: unknown): value is string {
   return typeof value === "string" && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);

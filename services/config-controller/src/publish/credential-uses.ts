@@ -10,6 +10,7 @@ import {
   type TextOf,
   textCodec,
   withoutRootSuffix,
+  withRootsName,
 } from "@flotilla/model";
 
 /** A reference that came or went. Without a namespace it means any. */
@@ -100,10 +101,9 @@ export class CredentialUses implements SecretReferences {
     else if (known.delete(text) && known.size === 0) this.#known.delete(place);
   }
 
-  /** Roots may be in an object of their own, beside the key pair. */
   #meant(reference: CredentialText): readonly ConfigKey[] {
     const { kind, namespace, name } = credentialText.read(reference);
-    return [name, `${name}-cacert`].flatMap((one) =>
+    return withRootsName(name).flatMap((one) =>
       [...(this.#known.get(`${kind}/${one}`)?.values() ?? [])].filter(
         (key) => namespace === "" || namespace === key.namespace,
       ),

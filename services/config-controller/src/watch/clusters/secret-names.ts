@@ -1,5 +1,5 @@
 /** Names of all Secrets of a cluster: one that a new reference means is found without listing the others. */
-import { type ObjectName, objectName } from "@flotilla/model";
+import { type ObjectName, objectName, withRootsName } from "@flotilla/model";
 import type { ReferencedName } from "../../publish/credential-uses.ts";
 
 export class SecretNames {
@@ -23,9 +23,8 @@ export class SecretNames {
       for (const namespace of namespaces) yield objectName.write({ namespace, name });
   }
 
-  /** Roots may be in a Secret of their own, beside the key pair. */
   meant({ namespace, name }: ReferencedName): readonly ObjectName[] {
-    return [name, `${name}-cacert`].flatMap((one) =>
+    return withRootsName(name).flatMap((one) =>
       [...(this.#namespaces.get(one) ?? [])]
         .filter((where) => namespace === "" || namespace === where)
         .map((where) => objectName.write({ namespace: where, name: one })),

@@ -28,7 +28,7 @@ interface Entry {
   readonly key: ConfigKey;
   readonly position: number;
   reach: ObjectReach | undefined;
-  /** It has a part in too much for looking at all of it: that was found once, and costs milliseconds each time. */
+  /** More is made from the object than is looked at: it counts for all proxies, and is not looked for again, which takes milliseconds. */
   concernsAll: boolean;
   /** Of the connected streams when `reach` was found. */
   streamsVersion: number;

@@ -75,11 +75,11 @@ export const facets = {
     name: "all-patterns",
     read: ({ proxy }, patterns) => patterns.flatMap((pattern, i) => (pattern.matches(proxy) ? [i] : [])),
   } as ProxyFacet<readonly ProxyPattern[], readonly number[]>,
-  /** The raw metadata value, whatever its type. */
   annotation: {
     name: "annotation",
     read: ({ proxy }, key) => ownValue(metadataMap(proxy.metadata, "ANNOTATIONS"), key),
   } as ProxyFacet<string, string | undefined>,
+  /** The raw metadata value, whatever its type. */
   metadata: { name: "metadata", read: ({ proxy }, key) => ownValue(proxy.metadata, key) } as ProxyFacet<
     string,
     unknown

@@ -5,7 +5,7 @@ import { NameTableSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb"
 import { type ServiceText, serviceText } from "../../snapshot/row-index.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { type ScopeName, scopeName } from "../../snapshot/scope/sidecar.ts";
-import { listenersServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { allImportedServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query } from "../../snapshot/view.ts";
 import { type Encoded, encodedMessage, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
@@ -25,19 +25,18 @@ const tableService = textCodec<
   { readonly service: ServiceText; readonly registry: string; readonly name: string }
 >("TableService", " ", ["service", "registry", "name"]);
 
-/** The services of one host as a text that does not depend on who sees them. */
-const tableHost = textCodec("TableHost", "", ["services"]);
-type TableHost = TextOf<typeof tableHost>;
+/** Texts of the services of one host, with commas between: independent of who sees them. */
+type TableHost = string;
 
 /** A Service has its host's name for itself; ServiceEntries of one host share it. */
 const tableHosts = query<readonly TableHost[], ScopeName>("name-table-hosts", (view, scope) => {
-  const byHost = Map.groupBy(view.read(listenersServices, scope), ({ hostname }) => hostname);
+  const byHost = Map.groupBy(view.read(allImportedServices, scope), ({ hostname }) => hostname);
   return [...byHost]
     .sort(([a], [b]) => compareText(a, b))
     .map(([, all]) => {
       const [kubernetes] = all.filter(({ registry }) => registry === "Kubernetes");
       const texts = new Set((kubernetes === undefined ? all : [kubernetes]).map(tableText));
-      return tableHost.write({ services: [...texts].join() });
+      return [...texts].join();
     });
 });
 
@@ -45,13 +44,10 @@ const tableHosts = query<readonly TableHost[], ScopeName>("name-table-hosts", (v
 const encodedEntries = query<Encoded, TableHost>(
   "name-table-entries",
   (view, host) => {
-    const services = tableHost
-      .read(host)
-      .services.split(",")
-      .flatMap((text) => {
-        const { service } = tableService.read(text as TextOf<typeof tableService>);
-        return view.read(servicesOfName, service).find((one) => tableText(one) === text) ?? [];
-      });
+    const services = host.split(",").flatMap((text) => {
+      const { service } = tableService.read(text as TextOf<typeof tableService>);
+      return view.read(servicesOfName, service).find((one) => tableText(one) === text) ?? [];
+    });
     const table = joinEntries(services.map((service) => nameEntries(view, service)));
     return encodedMessage(NameTableSchema, create(NameTableSchema, { table }));
   },

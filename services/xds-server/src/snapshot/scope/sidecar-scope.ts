@@ -62,15 +62,14 @@ const scopeServices = query<readonly Service[], ScopeName>("scope-services", (vi
 });
 
 /** The services that listeners import themselves, each once; several ServiceEntries may have one host. */
-export const listenersServices = query<readonly Service[], ScopeName>("listeners-services", (view, scope) => [
+export const allImportedServices = query<readonly Service[], ScopeName>("all-imported-services", (view, scope) => [
   ...new Set(egressListeners(view, scope).flatMap(({ name }) => view.read(listenerServices, name))),
 ]);
 
 /** The services that listeners import themselves, one a host name: names of others are not answered. */
 const importedServices = query<readonly Service[], ScopeName>("imported-services", (view, scope) => {
   const services = new Map<string, Service>();
-  for (const { name } of egressListeners(view, scope))
-    for (const service of view.read(listenerServices, name)) addService(services, service);
+  for (const service of view.read(allImportedServices, scope)) addService(services, service);
   return [...services.values()];
 });
 
